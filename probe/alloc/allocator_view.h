@@ -33,3 +33,6 @@ struct allocators_stats {
 	bool session;
 	bool arming; /* files of some target are being looked at for the first time */
 };
+
+/* Rows of struct allocators_stats (measure/measure.h). */
+extern const struct measures allocator_measures;

@@ -102,3 +102,6 @@ struct code_cache_stats {
 
 /* Copies the statistics. */
 void code_cache_stats(const struct code_cache *codes, struct code_cache_stats *stats);
+
+/* Rows of struct code_cache_stats (measure/measure.h). */
+extern const struct measures python_code_measures, java_code_measures;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/metrics/metrics.h"
 #include "base/cleanup.h"
 #include "command/command.h"
 #include "command/describe_lists.h"
@@ -15,6 +16,7 @@ static const struct {
 	const char *subject;
 	void (*write)(struct buf *out);
 } descriptions[] = {
+	{"metrics", metrics_describe},
 	{"params", describe_params},
 	{"probes", describe_probes},
 	{"sched_params", describe_sched_params},

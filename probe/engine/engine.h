@@ -20,6 +20,7 @@
 #include "window/drain.h"
 #include "heap/live_heap.h"
 #include "java/agents/jfr.h"
+#include "kind/kind.h"
 #include "profile/profile.h"
 #include "select/snooper.h"
 #include "select/spec.h"
@@ -174,6 +175,9 @@ struct jfr_stats {
 };
 void engine_jfr_stats(const struct engine *engine, struct jfr_stats *stats);
 
+/* Rows of struct jfr_stats (measure/measure.h). */
+extern const struct measures jfr_measures;
+
 /*
  * Reads the current window, and calls done(arg) when its stacks are in the profiles, even if
  * nothing runs: as drain_request().
@@ -225,8 +229,7 @@ struct engine_stats {
 	uint32_t thinned[PROBE_COUNT];	/* now the stack of one event in this many is taken */
 	uint64_t left_out[PROBE_COUNT]; /* events left out by the guard, since the start */
 	uint64_t lost[LOSERS_COUNT][LOST_COUNT];
-	uint64_t waits_over_maxblock; /* waits that off-CPU left out */
-	uint64_t unseen_waits; /* threads blocked at the last window's end, without a stack */
+	union kind_stats own[PROBE_COUNT]; /* the probes' own numbers (struct kind.measures) */
 	uint64_t unnamed_frames;
 	int kernel_names_error; /* symbolizer_kernel_error() */
 	uint64_t given_up;	/* jobs given up */
@@ -248,6 +251,9 @@ struct engine_stats {
 
 /* Fills in the statistics. */
 void engine_stats(const struct engine *engine, struct engine_stats *stats);
+
+/* Rows of struct engine_stats (measure/measure.h). */
+extern const struct measures engine_measures, job_measures;
 
 /* Returns what a probe lost at a place, with what all probes lost there. */
 uint64_t engine_stats_lost(const struct engine_stats *stats, enum probe probe, enum loss where);

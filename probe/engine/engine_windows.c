@@ -244,8 +244,10 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 		for (int i = 0; i < LOST_COUNT; i++)
 			stats->lost[of][i] = drain->lost[of][i] + counters.lost[of][i];
 	}
-	stats->waits_over_maxblock = counters.waits_over_maxblock;
-	stats->unseen_waits = tracer_unseen_waits(engine->tracer);
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (kind_get(i)->count)
+			kind_get(i)->count(engine->tracer, &stats->own[i]);
+	}
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		stats->thinned[i] = tracer_thinned(engine->tracer, i);
 		stats->left_out[i] = counters.left_out[i];

@@ -184,3 +184,6 @@ struct symbol_files_stats {
 	uint64_t perfmaps_lost[PERFMAP_LOST_COUNT]; /* distinct addresses a window */
 };
 void symbol_files_stats(const struct symbol_files *files, struct symbol_files_stats *stats);
+
+/* Rows of struct symbol_files_stats (measure/measure.h). */
+extern const struct measures symbol_measures;

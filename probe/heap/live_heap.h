@@ -97,3 +97,6 @@ struct live_heap_stats {
 	uint64_t ranges_refused; /* pieces that found no room, since the start */
 };
 void live_heap_stats(const struct live_heap *live_heap, struct live_heap_stats *stats);
+
+/* Rows of struct live_heap_stats (measure/measure.h). */
+extern const struct measures heap_measures, range_measures;

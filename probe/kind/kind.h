@@ -14,6 +14,7 @@
 #include "capability/capability.h"
 
 struct allocators;
+struct measures;
 struct param;
 struct tracer;
 struct view_row;
@@ -67,6 +68,13 @@ struct probe_run {
 	void *own;	      /* for start() to keep something until stop(); NULL at first */
 };
 
+/* Room for the struct of a probe's own numbers. */
+#define KIND_STATS_BYTES 128
+union kind_stats {
+	uint64_t numbers[KIND_STATS_BYTES / sizeof(uint64_t)];
+	char bytes[KIND_STATS_BYTES];
+};
+
 struct kind {
 	const char *name;	/* in URLs, bodies and folders */
 	const char *title;	/* of the probe's pictures */
@@ -106,6 +114,12 @@ struct kind {
 	int (*start)(struct probe_run *run, struct why *why);
 	/* Detaches its hooks; nothing happens if it doesn't run. Unloading may take longer. */
 	void (*stop)(struct probe_run *run);
+	/*
+	 * Numbers of the probe's own, for /metrics and GET (path "status.probes.NAME"), and what
+	 * fills in the struct that their rows lie in. NULL: it has none.
+	 */
+	const struct measures *measures;
+	void (*count)(const struct tracer *tracer, union kind_stats *stats);
 	/* Returns a sentence on what this kernel doesn't show; "": nothing. NULL: nothing. */
 	const char *(*limit)(const struct tracer *tracer);
 };

@@ -2,6 +2,8 @@
 /* The probe offcpu: how long threads were off their CPU, by the stack they left with. */
 #include "bpf/shared/scheduler.h"
 #include "hooks/tracer_sched.h"
+#include "kernel/tracer_waits.h"
+#include "measure/measure.h"
 #include "probes/probe_needs.h"
 #include "select/param.h"
 
@@ -57,6 +59,32 @@ static const struct pprof_page pages[] = {
 	{0},
 };
 
+struct offcpu_stats {
+	uint64_t over_maxblock, unseen;
+};
+
+static const struct measure numbers[] = {
+	{"waits_over_maxblock_total", "waits_over_maxblock", COUNTER,
+	 "Waits that off-CPU left out, for they were longer than maxblock.",
+	 MEASURE_AT(offcpu_stats, over_maxblock)},
+	{"unseen_waits", "unseen_waits", GAUGE,
+	 "Threads that waited without a stack when the last window ended.",
+	 MEASURE_AT(offcpu_stats, unseen)},
+};
+
+static const struct measures measures = {"Probes: off-CPU", "status.probes.offcpu",
+					 MEASURE_ROWS(numbers)};
+
+static void count_waits(const struct tracer *tracer, union kind_stats *stats)
+{
+	struct offcpu_stats *mine = (struct offcpu_stats *)(void *)stats;
+	struct counters counters;
+
+	tracer_counters(tracer, &counters);
+	mine->over_maxblock = counters.waits_over_maxblock;
+	mine->unseen = tracer_unseen_waits(tracer);
+}
+
 /* A time too long for ns becomes the longest one. */
 static uint64_t ns_of_us(int64_t us)
 {
@@ -101,6 +129,8 @@ const struct kind probe_offcpu = {
 	.recorded_max = 1ULL << 56, /* ns: 2 years, of waits that end in the window */
 	.pages = pages,
 	.params = params,
+	.measures = &measures,
+	.count = count_waits,
 	.needs = {NEEDS_PROGRAMS,
 		  {CAN_TYPED_TRACEPOINT},
 		  NEEDS_DATA,

@@ -78,3 +78,6 @@ struct cleaner_stats {
 
 /* Returns the statistics, borrowed. */
 const struct cleaner_stats *cleaner_stats(const struct cleaner *cleaner);
+
+/* Rows of struct cleaner_stats (measure/measure.h). */
+extern const struct measures cleaner_measures;

@@ -93,3 +93,6 @@ struct containers_stats {
 	uint64_t given_up; /* those whose runtime took too long */
 };
 void containers_stats(const struct containers *containers, struct containers_stats *stats);
+
+/* Rows of struct containers_stats (measure/measure.h). */
+extern const struct measures container_measures;

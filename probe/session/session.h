@@ -104,3 +104,6 @@ struct session_stats {
 	char last_failure[512];		     /* a sentence; "": there was none */
 };
 void session_stats(const struct session *session, struct session_stats *stats);
+
+/* Rows of struct session_stats (measure/measure.h). */
+extern const struct measures session_measures;

@@ -151,3 +151,6 @@ struct targets_stats {
 	struct tables_stats tables;
 };
 void targets_stats(const struct targets *targets, struct targets_stats *stats);
+
+/* Rows of struct targets_stats (measure/measure.h). */
+extern const struct measures target_measures, target_container_measures;

@@ -80,3 +80,6 @@ struct tables_stats {
 	struct arena_stats arena;
 };
 void tables_stats(const struct tables *tables, struct tables_stats *stats);
+
+/* Rows of struct tables_stats (measure/measure.h). */
+extern const struct measures unwind_measures;

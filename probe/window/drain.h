@@ -91,3 +91,6 @@ struct drain_stats {
 
 /* Returns the statistics, borrowed. */
 const struct drain_stats *drain_stats(const struct drain *drain);
+
+/* Rows of struct drain_stats (measure/measure.h). */
+extern const struct measures drain_measures, drain_java_measures;

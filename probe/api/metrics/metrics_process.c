@@ -1,131 +1,148 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Writes CPU times, switches and waits by process: of the processes that off-CPU or /sched looks
- * at, and of those among them that ended not long ago. */
+/* Numbers by process: stacks that were cut; CPU times, switches and waits of the processes that
+ * off-CPU or /sched looks at, and of those among them that ended not long ago. */
 #include <string.h>
 
 #include "api/metrics/metrics_lines.h"
+#include "kind/loss_names.h"
 
-struct family;
-
-struct metrics_writing {
+/* A metric whose lines are being written. */
+struct metrics_series {
 	struct buf *out;
-	const struct family *family;
+	const struct measure *row;
 };
 
-struct family {
-	const char *name, *help;
-	void (*write)(const struct metrics_writing *writing, const struct process_times *process);
-};
-
-/* Writes a line up to its value; `more`: further labels. */
-static void put_series(const struct metrics_writing *writing, const struct process_times *process,
-		       const char *more)
+/* Writes a line up to the labels that all have. */
+static void put_labels(const struct metrics_series *series, pid_t pid, const char comm[COMM_BYTES],
+		       const struct container *container)
 {
-	struct buf *out = writing->out;
-
-	buf_printf(out, "stackprobe_%s{pid=\"%d\",comm=\"", writing->family->name,
-		   (int)process->pid);
-	metrics_label(out, process->comm, strnlen(process->comm, sizeof(process->comm)));
-	buf_char(out, '"');
-	metrics_container(out, process->container);
-	buf_printf(out, "%s} ", more);
+	buf_printf(series->out, "stackprobe_%s{pid=\"%d\",comm=\"", series->row->name, (int)pid);
+	metrics_label(series->out, comm, strnlen(comm, COMM_BYTES));
+	buf_char(series->out, '"');
+	metrics_container(series->out, container);
 }
 
-static void put_seconds(struct buf *out, uint64_t ns)
+static void put_truncated(void *arg, const struct target *target)
 {
-	buf_printf(out, "%llu.%09llu\n", (unsigned long long)(ns / NS_PER_S),
-		   (unsigned long long)(ns % NS_PER_S));
-}
+	const struct metrics_series *series = arg;
 
-static void write_cpu(const struct metrics_writing *writing, const struct process_times *process)
-{
-	put_series(writing, process, "");
-	put_seconds(writing->out, process->times.run_ns);
-}
-
-static void write_delay(const struct metrics_writing *writing, const struct process_times *process)
-{
-	if (!process->has_delays)
-		return;
-	put_series(writing, process, "");
-	put_seconds(writing->out, process->times.delay_ns);
-}
-
-static void write_waits(const struct metrics_writing *writing, const struct process_times *process)
-{
-	static const char *const states[WAIT_KINDS] = {
-		[WAIT_RUNNABLE] = ",state=\"runnable\"",
-		[WAIT_SLEEP] = ",state=\"sleep\"",
-		[WAIT_DISK] = ",state=\"disk\"",
-		[WAIT_OTHER] = ",state=\"other\"",
-	};
-
-	for (int i = 0; i < WAIT_KINDS; i++) {
-		if (!(process->states & 1u << i))
+	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++) {
+		if (!target->truncated[i] || !target->match.probes)
 			continue;
-		put_series(writing, process, states[i]);
-		put_seconds(writing->out, process->times.waited_ns[i]);
+		put_labels(series, target->pid, target->comm, target->container);
+		buf_printf(series->out, ",cause=\"%s\"} %llu\n", truncation_name(i),
+			   (unsigned long long)target->truncated[i]);
 	}
 }
 
-static void write_switches(const struct metrics_writing *writing,
-			   const struct process_times *process)
+static void write_truncated(struct buf *out, const struct measure *row, const void *stats)
 {
-	static const char *const kinds[SWITCH_KINDS] = {
-		[SWITCH_VOLUNTARY] = ",type=\"voluntary\"",
-		[SWITCH_INVOLUNTARY] = ",type=\"involuntary\"",
+	const struct figures *figures = stats;
+	struct metrics_series series = {out, row};
+
+	engine_targets(figures->services->engine, put_truncated, &series);
+}
+
+/* ---- times: the rows' numbers lie in struct process_times ---- */
+
+static const char *state_name(unsigned kind)
+{
+	static const char *const names[WAIT_KINDS] = {
+		[WAIT_RUNNABLE] = "runnable",
+		[WAIT_SLEEP] = "sleep",
+		[WAIT_DISK] = "disk",
+		[WAIT_OTHER] = "other",
 	};
 
-	for (int i = 0; i < SWITCH_KINDS; i++) {
-		put_series(writing, process, kinds[i]);
-		buf_printf(writing->out, "%llu\n", (unsigned long long)process->times.switches[i]);
+	return names[kind];
+}
+
+static const char *type_name(unsigned kind)
+{
+	static const char *const names[SWITCH_KINDS] = {
+		[SWITCH_VOLUNTARY] = "voluntary",
+		[SWITCH_INVOLUNTARY] = "involuntary",
+	};
+
+	return names[kind];
+}
+
+static const struct measure_label wait_state = {"state", state_name, 0, WAIT_KINDS};
+static const struct measure_label switch_type = {"type", type_name, 0, SWITCH_KINDS};
+
+/* Returns whether a number is counted for that process. */
+static bool is_counted(const struct measure *row, const struct process_times *process,
+		       unsigned kind)
+{
+	if (row->label == &wait_state)
+		return process->states & 1u << kind;
+	if (row->at == offsetof(struct process_times, times.delay_ns))
+		return process->has_delays;
+	return row->at != offsetof(struct process_times, times.wakeups) || process->has_wakeups;
+}
+
+static void put_times(void *arg, const struct process_times *process)
+{
+	const struct metrics_series *series = arg;
+	const struct measure *row = series->row;
+	unsigned kinds = row->label ? row->label->end : 1;
+
+	for (unsigned i = 0; i < kinds; i++) {
+		uint64_t number = measure_number(row, process, i);
+
+		if (!is_counted(row, process, i))
+			continue;
+		put_labels(series, process->pid, process->comm, process->container);
+		if (row->label)
+			buf_printf(series->out, ",%s=\"%s\"", row->label->name,
+				   row->label->value_name(i));
+		if (strstr(row->name, "_seconds_"))
+			buf_printf(series->out, "} %llu.%09llu\n",
+				   (unsigned long long)(number / NS_PER_S),
+				   (unsigned long long)(number % NS_PER_S));
+		else
+			buf_printf(series->out, "} %llu\n", (unsigned long long)number);
 	}
 }
 
-static void write_wakeups(const struct metrics_writing *writing,
-			  const struct process_times *process)
+static void write_times(struct buf *out, const struct measure *row, const void *stats)
 {
-	if (!process->has_wakeups)
-		return;
-	put_series(writing, process, "");
-	buf_printf(writing->out, "%llu\n", (unsigned long long)process->times.wakeups);
+	const struct figures *figures = stats;
+	struct metrics_series series = {out, row};
+
+	engine_times(figures->services->engine, put_times, &series);
 }
 
-static const struct family families[] = {
-	{"process_cpu_seconds_total", "CPU time of a process, since it began.", write_cpu},
-	{"process_runq_wait_seconds_total",
-	 "Time that its threads were runnable and had no CPU, since they began.", write_delay},
-	{"process_offcpu_seconds_total",
+#define PROCESS "pid, comm, container, pod, namespace"
+#define TIMES(member)                                                                              \
+	MEASURE_AT(process_times, times.member), .lines = write_times, .labels = PROCESS
+#define TIMES_EACH(member, label)                                                                  \
+	MEASURE_EACH(process_times, times.member, label), .lines = write_times, .labels = PROCESS
+
+static const struct measure rows[] = {
+	{"process_cpu_seconds_total", NULL, COUNTER, "CPU time of a process, since it began.",
+	 TIMES(run_ns)},
+	{"process_runq_wait_seconds_total", NULL, COUNTER,
+	 "Time that its threads were runnable and had no CPU, since they began.", TIMES(delay_ns)},
+	{"process_offcpu_seconds_total", NULL, COUNTER,
 	 "Time that its threads were off their CPUs, by the state they left in, since the process "
 	 "was chosen.",
-	 write_waits},
-	{"process_context_switches_total",
+	 TIMES_EACH(waited_ns, &wait_state)},
+	{"process_context_switches_total", NULL, COUNTER,
 	 "Switches away from its threads, since the process began, as getrusage() has them.",
-	 write_switches},
-	{"process_wakeups_total", "Wake-ups of its threads, since the process was chosen.",
-	 write_wakeups},
+	 TIMES_EACH(switches, &switch_type)},
+	{"process_wakeups_total", NULL, COUNTER,
+	 "Wake-ups of its threads, since the process was chosen.", TIMES(wakeups)},
+	{"process_times_refused_total", NULL, COUNTER,
+	 "Readings of processes' counters that found no room.",
+	 MEASURE_AT(figures, engine.times.refused)},
+	{"process_times_dropped_total", NULL, COUNTER,
+	 "Processes that had ended, whose counters were dropped early to make room.",
+	 MEASURE_AT(figures, engine.times.dropped)},
+	{"process_stack_truncated_total", NULL, COUNTER,
+	 "Weight of stacks that do not reach their root, by process and cause.",
+	 .lines = write_truncated, .labels = PROCESS, .label = &truncation_label},
 };
 
-static void write_one(void *arg, const struct process_times *process)
-{
-	const struct metrics_writing *writing = arg;
-
-	writing->family->write(writing, process);
-}
-
-void metrics_process(struct buf *out, const struct services *services,
-		     const struct engine_stats *stats)
-{
-	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-		struct metrics_writing writing = {out, &families[i]};
-
-		metrics_head(out, families[i].name, "counter", families[i].help);
-		engine_times(services->engine, write_one, &writing);
-	}
-	metrics_one(out, "process_times_refused_total", "counter",
-		    "Readings of processes' counters that found no room.",
-		    (double)stats->times.refused);
-	metrics_one(out, "process_times_dropped_total", "counter",
-		    "Processes that had ended, whose counters were dropped early to make room.",
-		    (double)stats->times.dropped);
-}
+const struct measures process_measures = {"Of single processes", "", MEASURE_ROWS(rows),
+					  .scope = OF_PROCESS};

@@ -13,9 +13,5 @@ const char *container_by_name(enum container_by by);
 /* Adds the entries of all container snoopers, in the form of a PUT. */
 void status_container_snoopers(struct json *json, const struct snoopers *snoopers);
 
-/* Adds "containers": {…}, the counters of all containers. */
-void status_containers(struct json *json, const struct containers_stats *stats,
-		       uint64_t searches_failed);
-
 /* Adds "container": {…}, or null for a process in no container (`container` NULL). */
 void status_container(struct json *json, const struct container *container);

@@ -5,12 +5,10 @@
 
 #include "api/request/container_json.h"
 #include "api/status/status_memory.h"
-#include "api/status/status_java.h"
-#include "api/status/status_python.h"
-#include "api/status/status_upload.h"
-#include "loop/loop.h"
+#include "api/status/status_runtime.h"
 #include "kind/loss_names.h"
 #include "kind/kind.h"
+#include "session/session_params.h"
 
 static void add_probe_names(struct json *json, const struct rules *rules, uint32_t probes)
 {
@@ -70,27 +68,20 @@ static void add_params(struct json *json, const struct param_table *table,
 	}
 }
 
-static void add_probe(struct json *json, const struct services *services, enum probe probe,
-		      const struct engine_stats *stats)
+static void add_probe(struct json *json, const struct figures *figures, enum probe probe)
 {
-	const struct kind *kind = kind_get(probe);
+	const struct probe_figures *one = &figures->probes[probe];
 	const char *why;
-	const char *state = session_state(services->flamegraph, probe, &why);
+	const char *state = session_state(figures->services->flamegraph, probe, &why);
 
-	json_object(json, kind->name);
+	json_object(json, kind_get(probe)->name);
 	json_text(json, "state", state);
 	json_text(json, "reason", why);
-	json_numbers(json, {"samples", stats->samples[probe]}, {"thinned", stats->thinned[probe]});
-	if (kind->at_switch)
-		json_numbers(json, {"waits_over_maxblock", stats->waits_over_maxblock},
-			     {"unseen_waits", stats->unseen_waits});
-	status_memory(json, services, probe, stats);
-	json_object(json, "lost");
-	for (int i = 0; i < LOST_COUNT; i++)
-		json_u64(json, loss_name(i), engine_stats_lost(stats, probe, i));
-	json_object_end(json);
-	json_counts(json, "truncated", TRUNCATED_NOT + 1, TRUNCATED_COUNT, truncation_name,
-		    stats->drain.truncated[probe]);
+	measures_json(json, &probe_measures, one);
+	if (kind_get(probe)->measures)
+		measures_json(json, kind_get(probe)->measures, &figures->engine.own[probe]);
+	status_memory(json, figures, probe);
+	measures_json(json, &probe_loss_measures, one);
 	json_object_end(json);
 }
 
@@ -125,26 +116,13 @@ static void add_process(void *arg, const struct target *target)
 	json_object_end(json);
 }
 
-static void add_files(struct json *json, const struct services *services)
+static void add_files(struct json *json, const struct session_stats *stats)
 {
-	struct session_stats stats;
-
-	session_stats(services->flamegraph, &stats);
 	json_object(json, "files");
-	json_u64(json, "written", stats.files_written);
-	json_counts(json, "failed", 0, FILES_CAUSES, files_cause_name, stats.files_causes);
-	json_text(json, "last_failure", stats.last_failure);
-	json_numbers(json, {"removed", stats.cleaned.removed},
-		     {"remove_failed", stats.cleaned.failed});
+	measures_json(json, &session_measures, stats);
+	json_text(json, "last_failure", stats->last_failure);
+	measures_json(json, &cleaner_measures, &stats->cleaned);
 	json_object_end(json);
-}
-
-static void add_unwind(struct json *json, const struct tables_stats *stats)
-{
-	json_number_object(json, "unwind", {"tables", stats->tables}, {"rows", stats->rows},
-			   {"pending", stats->pending}, {"evicted", stats->evicted},
-			   {"refused", stats->refused}, {"failed", stats->failed},
-			   {"bytes", stats->arena.used}, {"bytes_max", stats->arena.bytes_max});
 }
 
 /* Returns whether /metrics has the series by process, or why not. */
@@ -160,42 +138,59 @@ static const char *process_counters(const struct times_state *state)
 	return "running";
 }
 
-static void add_upload(struct json *json, const struct services *services)
+void status_upload(struct json *json, const struct upload_status *status)
 {
-	struct upload_status status;
+	static const char *const states[] = {
+		[UPLOAD_OFF] = "off",
+		[UPLOAD_RUNNING] = "running",
+		[UPLOAD_FAILING] = "failing",
+	};
 
-	session_uploads_status(services->flamegraph, &status);
-	status_upload(json, &status, loop_real_ns());
+	json_object(json, "upload");
+	json_text(json, "state", states[status->state]);
+	json_text(json, "reason", status->reason);
+	json_text(json, "server", status->server);
+	json_text(json, "api", pyroscope_api_name(status->api));
+	measures_json(json, &sender_measures, &status->sent);
+	/* TLS's words may have some of a certificate's. */
+	json_name(json, "last_failure", status->sent.last_failure);
+	json_object_end(json);
+}
+
+static void add_containers(struct json *json, const struct engine_stats *stats)
+{
+	json_object(json, "containers");
+	measures_json(json, &container_measures, &stats->containers);
+	measures_json(json, &target_container_measures, &stats->targets);
+	json_object_end(json);
 }
 
 void status_flamegraph(struct json *json, const struct services *services, const struct spec *spec)
 {
 	struct status_process_list processes = {services, json};
-	struct engine_stats stats;
+	const struct engine_stats *stats;
+	struct figures figures;
 
-	engine_stats(services->engine, &stats);
+	figures_read(&figures, services);
+	stats = &figures.engine;
 	json_object(json, "probes");
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		if (spec->probes & 1u << i)
-			add_probe(json, services, i, &stats);
+			add_probe(json, &figures, i);
 	}
 	json_object_end(json);
-	add_unwind(json, &stats.targets.tables);
-	json_text(json, "process_counters", process_counters(&stats.times_state));
-	add_files(json, services);
-	status_python(json, services, &stats.codes[CODES_PYTHON]);
-	status_java(json, services, &stats);
-	json_counts(json, "symbols_lost", 0, SYMBOL_LOST_COUNT, symbol_loss_name, stats.files.lost);
-	json_counts(json, "perf_maps_lost", 0, PERFMAP_LOST_COUNT, perfmap_loss_name,
-		    stats.files.perfmaps_lost);
-	json_number_object(json, "jobs", {"given_up", stats.given_up},
-			   {"refused", stats.refused_jobs});
-	json_u64(json, "mappings_left_out", stats.targets.mappings_left_out);
-	status_containers(json, &stats.containers, stats.targets.searches_failed);
+	measures_json_object(json, &unwind_measures, &stats->targets.tables);
+	json_text(json, "process_counters", process_counters(&stats->times_state));
+	add_files(json, &figures.files);
+	status_runtimes(json, &figures);
+	measures_json(json, &symbol_measures, &stats->files);
+	measures_json_object(json, &job_measures, stats);
+	measures_json(json, &target_measures, &stats->targets);
+	add_containers(json, stats);
 	json_array(json, "processes");
 	engine_targets(services->engine, add_process, &processes);
 	json_array_end(json);
-	add_upload(json, services);
+	status_upload(json, &figures.upload);
 }
 
 void status_config(struct json *json, const struct rules *rules, const struct spec *spec)

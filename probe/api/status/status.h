@@ -5,6 +5,7 @@
 #include "api/feature/feature.h"
 #include "api/request/request.h"
 #include "base/json.h"
+#include "session/upload_status.h"
 
 /* Adds the configuration of a feature in the shape of a PUT: "cmd", "params", "snoopers", "state".
  */
@@ -20,13 +21,14 @@ void status_answer(struct answer *answer, const struct services *services,
 			       const struct spec *spec));
 
 /*
- * Adds the status of /flamegraph:
+ * Adds the status of /flamegraph: the numbers of the owners' tables (doc/metrics.md has their
+ *paths), and beside them
  *
- *	"probes": { "oncpu": { "state", "reason", "samples", "thinned", "lost": {cause: n},
- *	"truncated": {cause: n} } }, "unwind": { … }, "process_counters", "files": { "written",
- *	"failed": {cause: n}, "last_failure", "removed", "remove_failed" }, "python": { … },
- *	"java": { … }, "symbols_lost": {cause: n}, "perf_maps_lost": {cause: n}, "jobs": { … },
- *	"mappings_left_out", "containers": { … }, "processes": [{ "pid", "comm", "runtime",
- *	"container", "truncated": {cause: n} }], "upload": { … }
+ *	"probes": { "oncpu": { "state", "reason" } }, "process_counters", "files": { "last_failure"
+ *}, "processes": [{ "pid", "comm", "runtime", "container", "truncated": {cause: n} }], "upload"
  */
 void status_flamegraph(struct json *json, const struct services *services, const struct spec *spec);
+
+/* Adds "upload": { "state": "off"|"running"|"failing", "reason", "server", "api", numbers,
+ * "last_failure" }. */
+void status_upload(struct json *json, const struct upload_status *status);

@@ -57,12 +57,3 @@ void status_container(struct json *json, const struct container *container)
 	json_name(json, "runtime", runtime_name(container->place.runtime));
 	json_object_end(json);
 }
-
-void status_containers(struct json *json, const struct containers_stats *stats,
-		       uint64_t searches_failed)
-{
-	json_number_object(json, "containers", {"known", stats->containers},
-			   {"cgroups", stats->groups}, {"refused", stats->refused},
-			   {"unnamed", stats->unnamed}, {"given_up", stats->given_up},
-			   {"searches_failed", searches_failed});
-}

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "api/status/status_memory.h"
 
-#include "api/status/status.h"
 #include "alloc/allocator_kind.h"
 #include "hooks/tracer_memory.h"
-#include "kind/kind.h"
 
 static const char *const state_names[] = {
 	[ALLOCATOR_UNKNOWN] = "unknown",
@@ -27,42 +25,32 @@ static const struct {
 		  "each call, in every process that has the file mapped: the same trap"},
 };
 
-static void add_held(struct json *json, const struct tracer *tracer,
-		     const struct live_heap_stats *stats)
+static void add_calls(struct json *json, const struct figures *figures)
 {
-	json_number_object(json, "held", {"now", stats->entries}, {"max", tracer_held_max(tracer)},
-			   {"unnamed", stats->unnamed}, {"young", stats->young},
-			   {"refused", stats->refused}, {"unread", stats->failed},
-			   {"stacks", stats->stack_cache.stacks},
-			   {"stacks_refused", stats->stack_cache.refused});
-	json_number_object(json, "mapped", {"now", stats->ranges},
-			   {"refused", stats->ranges_refused});
-}
-
-static void add_calls(struct json *json, const struct tracer *tracer,
-		      const struct engine_stats *stats)
-{
+	const struct engine_stats *stats = &figures->engine;
 	const struct allocators_stats *points = &stats->allocators;
 
-	json_numbers(json, {"files", points->files}, {"points", points->points},
-		     {"single_stepped", points->stepped});
+	measures_json(json, &allocator_measures, points);
 	if (points->points) {
 		json_text(json, "way", prices[points->session].way);
 		json_text(json, "targets_pay", prices[points->session].targets);
 		json_text(json, "bystanders_pay", prices[points->session].bystanders);
 	}
-	add_held(json, tracer, &stats->live_heap);
+	json_object(json, "held");
+	measures_json(json, &held_measures, figures);
+	measures_json(json, &heap_measures, &stats->live_heap);
+	json_object_end(json);
+	measures_json_object(json, &range_measures, &stats->live_heap);
 }
 
-void status_memory(struct json *json, const struct services *services, enum probe probe,
-		   const struct engine_stats *stats)
+void status_memory(struct json *json, const struct figures *figures, enum probe probe)
 {
-	const struct tracer *tracer = engine_tracer(services->engine);
+	const struct kind *kind = kind_get(probe);
 
-	if (kind_get(probe)->limit)
-		json_text(json, "unseen", kind_get(probe)->limit(tracer));
-	if (kind_get(probe)->holds)
-		add_calls(json, tracer, stats);
+	if (kind->limit)
+		json_text(json, "unseen", kind->limit(engine_tracer(figures->services->engine)));
+	if (kind->holds)
+		add_calls(json, figures);
 }
 
 void status_allocator(struct json *json, const struct services *services,

@@ -2,8 +2,7 @@
 /* JSON of the memory probes, beside what GET shows of all probes. */
 #pragma once
 
-#include "api/feature/feature.h"
-#include "base/json.h"
+#include "api/status/figures.h"
 
 /*
  * Adds to the entry of a memory probe, and nothing to those of other probes:
@@ -11,11 +10,9 @@
  *	mem:       "unseen": a sentence on memory that becomes resident without an event
  *	mem_glibc: "files", "points", "single_stepped"; while there are points also "way" (how
  *	           returns are probed) and the sentences "targets_pay", "bystanders_pay";
- *	           "held": { "now", "max", "unnamed", "young", "refused", "unread", "stacks",
- *	           "stacks_refused" }, "mapped": { "now", "refused" }
+ *	           "held": { … }, "mapped": { … }
  */
-void status_memory(struct json *json, const struct services *services, enum probe probe,
-		   const struct engine_stats *stats);
+void status_memory(struct json *json, const struct figures *figures, enum probe probe);
 
 /*
  * Adds to the entry of a process that is wanted for mem_glibc:

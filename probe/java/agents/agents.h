@@ -51,6 +51,9 @@ struct agents_stats {
 };
 void agents_stats(const struct agents *agents, struct agents_stats *stats);
 
+/* Rows of struct agents_stats (measure/measure.h). */
+extern const struct measures agent_measures;
+
 /* Returns whether a target's VM has something of ours, or may have; also while it is stopping. */
 bool agents_has(const struct agents *agents, const struct target *target);
 

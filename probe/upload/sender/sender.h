@@ -113,5 +113,8 @@ struct sender_stats {
 
 void sender_stats(const struct sender *sender, struct sender_stats *stats);
 
+/* Rows of struct sender_stats (measure/measure.h). */
+extern const struct measures sender_measures;
+
 /* Counts and logs bodies that their maker could not hand over, as they were too large. */
 void sender_count_loss(struct sender *sender, enum sender_loss cause, uint64_t bodies);

@@ -22,7 +22,7 @@ def test_version_and_help_are_answered():
     assert "stackprobe" in run("--version").stdout
     shown = run("--help")
     assert shown.returncode == 0
-    for option in ("--config", "--listen", "--log-level", "--host", "--version", "--help"):
+    for option in ("--config", "--listen", "--log-level", "--host", "--describe", "--version", "--help"):
         assert option in shown.stdout
 
 
@@ -34,6 +34,7 @@ def test_version_and_help_are_answered():
         ["--log-level", "loud"],
         ["--listen", "nonsense"],
         ["--listen", "127.0.0.1:99999"],
+        ["--describe", "nothing"],
         ["--host", ""],
         ["--host", "n" * 256],
         ["frobnicate"],

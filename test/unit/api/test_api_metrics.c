@@ -3,7 +3,7 @@
 #include "unit/lib/buf_text.h"
 #include "unit/lib/scripted_api.h"
 
-#include "api/metrics/metrics_runtimes.h"
+#include "api/metrics/metrics_lines.h"
 #include "container/container.h"
 
 #define NAME_BYTES 96
@@ -259,6 +259,7 @@ static void times_of_processes_have_their_names_as_they_are(void **state)
 		{"process_offcpu_seconds_total", ",state=\"sleep\"", "7.000000001"},
 		{"process_context_switches_total", ",type=\"voluntary\"", "3"},
 		{"process_context_switches_total", ",type=\"involuntary\"", "4"},
+		{"process_wakeups_total", "", "6"},
 	};
 	struct scripted_api *api = *state;
 	char line[160];
@@ -302,6 +303,8 @@ static void versions_beyond_those_that_there_is_room_for_are_one(void **state)
 {
 	struct runtime_versions versions = {.count = 0};
 	_cleanup_buf_ struct buf out = BUF_INIT(1 << 16);
+	_cleanup_buf_ struct buf object = BUF_INIT(1 << 10);
+	struct json json = {.out = &object};
 	char version[16];
 
 	(void)state;
@@ -310,13 +313,17 @@ static void versions_beyond_those_that_there_is_room_for_are_one(void **state)
 		runtime_versions_count(&versions, version, true);
 		runtime_versions_count(&versions, "3.0", true);
 	}
-	metrics_versions(&out, "python_processes", "Help.", &versions);
+	runtime_versions_count(&versions, "3.0", false);
+	measures_lines(&out, &python_measures, &versions);
 	_cleanup_free_ char *text = take_text(&out, NULL);
 	read_all(text);
 	assert_has(text, "\nstackprobe_python_processes{version=\"3.0\",supported=\"true\"} 75\n");
 	assert_has(text, "\nstackprobe_python_processes{version=\"3.62\",supported=\"true\"} 1\n");
 	assert_has(text,
-		   "\nstackprobe_python_processes{version=\"other\",supported=\"true\"} 11\n");
+		   "\nstackprobe_python_processes{version=\"other\",supported=\"true\"} 12\n");
+	measures_json_object(&json, &python_measures, &versions);
+	_cleanup_free_ char *shown = take_text(&object, NULL);
+	assert_string_equal(shown, "\"python\":{\"processes\":149,\"unsupported\":1}");
 }
 
 #define WORKER(test) cmocka_unit_test_setup_teardown(test, api_begin_worker, api_end)

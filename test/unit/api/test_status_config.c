@@ -8,8 +8,7 @@
 #include "api/resource/saved_spec.h"
 #include "api/resource/sched_resource.h"
 #include "api/status/status.h"
-#include "api/status/status_codes.h"
-#include "api/status/status_python.h"
+#include "api/status/status_runtime.h"
 
 #define UNTOUCHED                                                                                  \
 	"\"params\":{\"svg_period\":180,\"perf_sample_period\":10,\"multi_instance\":0,"           \
@@ -155,25 +154,6 @@ static void a_process_has_its_runtime_and_its_container(void **state)
 			    "\"container\":null}");
 }
 
-static void counters_have_their_names(void **state)
-{
-	static const struct containers_stats stats = {
-		.containers = 1, .groups = 2, .refused = 3, .unnamed = 4, .given_up = 5};
-	static const struct code_cache_stats codes = {
-		.known = 1, .bytes = 5000000000, .read = 999999999999999, .lost = {7}};
-	_cleanup_buf_ struct buf out = BUF_INIT(10000);
-	struct json json = begin(&out);
-
-	(void)state;
-	status_containers(&json, &stats, 6);
-	status_codes(&json, "methods", &codes);
-	assert_whole(&json,
-		     "{\"containers\":{\"known\":1,\"cgroups\":2,\"refused\":3,\"unnamed\":4,"
-		     "\"given_up\":5,\"searches_failed\":6},\"methods\":1,\"bytes\":5000000000,"
-		     "\"read\":999999999999999,\"lost\":{\"gone\":7,\"changed\":0,"
-		     "\"unreadable\":0,\"odd\":0,\"hung\":0,\"no_room\":0}}");
-}
-
 static void a_refusal_quotes_what_it_refuses(void **state)
 {
 	struct answer answer = {.body = BUF_INIT(1000)};
@@ -198,7 +178,6 @@ int main(void)
 		cmocka_unit_test(numbers_are_shown_as_they_always_were),
 		cmocka_unit_test(what_is_kept_has_the_start_times_too),
 		cmocka_unit_test(a_process_has_its_runtime_and_its_container),
-		cmocka_unit_test(counters_have_their_names),
 		cmocka_unit_test(a_refusal_quotes_what_it_refuses),
 	};
 

@@ -224,7 +224,7 @@ static void statistics_outlive_all_subscribers(void **state)
 	assert_false(stats.arming);
 	assert_int_equal(stats.looks.woken, 3);
 	assert_int_equal(stats.looks.in_turn, 4);
-	assert_int_equal(stats.waits_over_maxblock, 2);
+	assert_int_equal(stats.own[PROBE_OFFCPU].numbers[0], 2);
 	assert_int_equal(stats.drain.windows, 1);
 	assert_lost(scene, LOST_STACK_MISSING, 6);
 }

@@ -170,7 +170,8 @@ void tracer_times_forget(struct tracer *tracer, const struct gone_key *key)
 
 void tracer_times_counted(const struct tracer *tracer, struct times_counted *counted)
 {
-	*counted = (struct times_counted){.session = tracer->starts, .each = tracer->hists};
+	*counted = (struct times_counted){
+		.session = tracer->starts, .each = tracer->hists, .wakeups = tracer->hists};
 }
 
 void tracer_times_state(const struct tracer *tracer, struct times_state *state)

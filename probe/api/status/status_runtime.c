@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "api/status/status_python.h"
+#include "api/status/status_runtime.h"
 
 #include <stdio.h>
 
-#include "api/status/status_codes.h"
+#include "session/session_params.h"
 #include "runtime/interpreter.h"
 #include "runtime/jvm.h"
 
@@ -49,29 +49,31 @@ void status_runtime(struct json *json, const struct target *target)
 	json_text(json, "runtime", both[0] ? both : "native");
 }
 
-struct python_counts {
-	unsigned processes, unsupported;
-};
-
-static void count_python_process(void *arg, const struct target *target)
+void status_java_vm(struct json *json, const struct services *services, const struct target *target)
 {
-	struct python_counts *counts = arg;
+	struct java_state state;
 
-	if (!target_interpreter(target))
+	if (!target_jvm(target))
 		return;
-	counts->processes++;
-	counts->unsupported += !interpreter_is_supported(target_interpreter(target));
+	engine_java_state(services->engine, target, &state);
+	json_text(json, "java_source", java_source_name(state.way));
+	json_text(json, "java_reason", state.reason);
+	json_text(json, "java_agent", state.agent);
 }
 
-void status_python(struct json *json, const struct services *services,
-		   const struct code_cache_stats *codes)
+void status_runtimes(struct json *json, const struct figures *figures)
 {
-	struct python_counts counts = {0};
+	const struct code_cache_stats *codes = figures->engine.codes;
 
-	engine_targets(services->engine, count_python_process, &counts);
 	json_object(json, "python");
-	json_numbers(json, {"processes", counts.processes}, {"unsupported", counts.unsupported});
-	status_codes(json, "code_objects", codes);
-	json_u64(json, "copied", codes->copied);
+	measures_json(json, &python_measures, &figures->python);
+	measures_json(json, &python_code_measures, &codes[CODES_PYTHON]);
+	json_object_end(json);
+	json_object(json, "java");
+	measures_json(json, &java_measures, &figures->java);
+	measures_json(json, &java_code_measures, &codes[CODES_JAVA]);
+	measures_json(json, &drain_java_measures, &figures->engine.drain);
+	measures_json_object(json, &agent_measures, &figures->agents);
+	measures_json_object(json, &jfr_measures, &figures->jfr);
 	json_object_end(json);
 }

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Numbers of the daemon as a whole, and of its probes those that aren't in GET as they are here. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "api/metrics/metrics_lines.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "loop/reaper.h"
+#include "kind/kind.h"
+#include "kind/loss_names.h"
+
+/* ---- probes ---- */
+
+static void write_up(struct buf *out, const struct measure *row, const void *stats)
+{
+	const struct figures *figures = stats;
+	const struct session *session = figures->services->flamegraph;
+	const struct spec *spec = session_spec(session);
+
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		const char *why, *state = session_state(session, i, &why);
+		bool asked = spec && (spec->probes & 1u << i);
+		bool up = strcmp(state, "running") == 0 || strcmp(state, "arming") == 0;
+
+		buf_printf(out, "stackprobe_%s{feature=\"flamegraph\",probe=\"%s\"} %d\n",
+			   row->name, kind_get(i)->name, asked && up);
+	}
+	metrics_sched_up(out, figures->services);
+}
+
+static const struct measure state_rows[] = {
+	{"probe_up", NULL, GAUGE, "1 while a probe that was asked for collects.", .lines = write_up,
+	 .labels = "feature, probe"},
+};
+
+const struct measures state_measures = {"Probes", "", MEASURE_ROWS(state_rows)};
+
+static void write_lost(struct buf *out, const struct measure *row, const void *stats)
+{
+	const struct figures *figures = stats;
+
+	for (int of = 0; of < LOSERS_COUNT; of++) {
+		const char *name = of == LOSERS_ALL	? "all"
+				   : of == LOSERS_SCHED ? "sched"
+							: kind_get(of)->name;
+
+		for (int i = 0; i < LOST_COUNT; i++)
+			buf_printf(out, "stackprobe_%s{probe=\"%s\",where=\"%s\"} %llu\n",
+				   row->name, name, loss_name(i),
+				   (unsigned long long)figures->engine.lost[of][i]);
+	}
+}
+
+static const struct measure loss_rows[] = {
+	{"lost_total", NULL, COUNTER,
+	 "Samples and events lost, by probe (or all, sched) and place.", .lines = write_lost,
+	 .labels = "probe", .label = &loss_label},
+	{"stack_truncated_total", NULL, COUNTER,
+	 "Events whose stacks do not reach their root, by cause.",
+	 MEASURE_EACH(figures, truncated, &truncation_label)},
+};
+
+const struct measures loss_measures = {"Probes", "", MEASURE_ROWS(loss_rows)};
+
+/* ---- the daemon ---- */
+
+static uint64_t ondemand_sessions(const void *stats)
+{
+	const struct figures *figures = stats;
+
+	return ondemands_count(figures->services->ondemands);
+}
+
+static uint64_t children_left(const void *stats)
+{
+	(void)stats;
+	return reaper_bury();
+}
+
+static double bpf_runtime_s(const void *stats)
+{
+	const struct figures *figures = stats;
+
+	return (double)figures->engine.bpf_time_ns / 1e9;
+}
+
+static uint64_t resident_bytes(const void *stats)
+{
+	_cleanup_buf_ struct buf statm = BUF_INIT(256);
+	unsigned long long total, resident = 0;
+
+	(void)stats;
+	if (file_read(AT_FDCWD, "/proc/self/statm", &statm) == 0) {
+		buf_char(&statm, '\0');
+		if (!buf_error(&statm) && sscanf(statm.data, "%llu %llu", &total, &resident) != 2)
+			resident = 0;
+	}
+	return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static double cpu_s(const void *stats)
+{
+	struct rusage usage;
+
+	(void)stats;
+	getrusage(RUSAGE_SELF, &usage);
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static const char *refusal_name(unsigned refusal)
+{
+	static const char *const names[] = {REFUSAL_LIST(NAMED_NAME)};
+
+	return names[refusal];
+}
+
+static const struct measure_label cause = {"cause", refusal_name, 0, REFUSALS};
+
+static const struct measure rows[] = {
+	{"http_refused_total", NULL, COUNTER,
+	 "Requests that were not let in, by cause (doc/security.md).",
+	 MEASURE_EACH(figures, refused, &cause)},
+	{"ondemand_sessions", NULL, GAUGE, "Sessions on demand that run.",
+	 .count = ondemand_sessions},
+	{"children_left", NULL, GAUGE,
+	 "Processes of the daemon's own that were to end and haven't yet.", .count = children_left},
+	{"bpf_runtime_seconds", NULL, GAUGE,
+	 "Run time of the loaded BPF programs (0 while kernel.bpf_stats_enabled is 0).",
+	 .seconds = bpf_runtime_s},
+	{"resident_memory_bytes", NULL, GAUGE, "Resident memory of the daemon.",
+	 .count = resident_bytes},
+	{"cpu_seconds_total", NULL, COUNTER, "CPU time of the daemon, user and system.",
+	 .seconds = cpu_s},
+};
+
+const struct measures daemon_measures = {"The daemon", "", MEASURE_ROWS(rows)};

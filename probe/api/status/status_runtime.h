@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* JSON of a process's runtime, of Python and of Java VMs. */
+#pragma once
+
+#include "api/status/figures.h"
+
+/* Adds "runtime" to a process's entry: "native", "python 3.11.7", "java 17.0.15", two with a comma
+ * ("java 21.0.4, python 3.12.1"), or with the reason why the process has native frames only:
+ * "python 3.17.0: unsupported version". */
+void status_runtime(struct json *json, const struct target *target);
+
+/* Adds to a target that is a Java VM: where its stacks come from ("java_source"), why
+ * ("java_reason"), and the state of its agent ("java_agent", java/agents/agents.h). */
+void status_java_vm(struct json *json, const struct services *services,
+		    const struct target *target);
+
+/* Adds "python": { … }, "java": { …, "agents": { … }, "jfr": { … } }: the rows of their tables. */
+void status_runtimes(struct json *json, const struct figures *figures);

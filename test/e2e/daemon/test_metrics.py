@@ -1,0 +1,160 @@
+"""Each metric of a running daemon is in doc/metrics.md, each one there is shown, and /metrics and GET say the same."""
+import re
+import subprocess
+from typing import NamedTuple
+
+import pytest
+
+from busy_daemon import busy_daemon
+from helpers import BIN, ROOT, missing_privilege, wait_for
+from javas import CLASSES, javas
+
+DOCUMENT = ROOT / "doc/metrics.md"
+OF_PROCESS = {"pid", "comm", "container", "pod", "namespace"}
+
+
+class Row(NamedTuple):
+    """A line of the document. `labels`: {name: values}, none where they have no bound. `paths`: each path in GET,
+    with the value of the label that it is of, "": it is none, or `*` stands for it."""
+
+    name: str
+    type: str
+    labels: dict
+    paths: list
+    help: str
+
+
+def labels_in(text):
+    labels = {}
+    for part in filter(None, text.split("; ")):
+        names, values = re.fullmatch(r"`([^`]+)`(?:: (.*))?", part).groups()
+        labels.update({name: values.split(", ") if values else [] for name in names.split(", ")})
+    return labels
+
+
+def row_of(line):
+    name, type_, labels, paths, help_ = (cell.strip() for cell in line.strip("|\n").split("|"))
+    return Row(name.strip("`"), type_, labels_in(labels), re.findall(r"`([^`]+)`(?: \((\w+)\))?", paths), help_)
+
+
+def rows():
+    return [row_of(line) for line in DOCUMENT.read_text().split("\n") if re.match(r"\| (`stackprobe_|\|)", line)]
+
+
+def metrics(text):
+    """{name: (type, help)}, {(name, labels): value}"""
+    heads, values = {}, {}
+    for line in text.splitlines():
+        if line.startswith("# HELP"):
+            name, help_ = line.split(" ", 3)[2:]
+        elif line.startswith("# TYPE"):
+            heads[name] = (line.split()[3], help_)
+        else:
+            series, labels, value = re.fullmatch(r"(\w+)(?:{(.*)})? (\S+)", line).groups()
+            assert series in (name, f"{name}_bucket", f"{name}_sum", f"{name}_count"), line
+            pairs = re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels or "")
+            values[name, frozenset(pair for pair in pairs if pair[0] != "le")] = float(value)
+    return heads, values
+
+
+class Shown(NamedTuple):
+    heads: dict
+    values: dict
+    get: dict
+    again: dict  # the metrics after GET
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """What a daemon shows that runs all it can, and what it shows when nothing counts any more."""
+    reason = missing_privilege()
+    if reason:
+        pytest.skip(reason)
+    with busy_daemon() as daemon:
+        heads, values = metrics(daemon.get("/metrics").text)
+        daemon.request("PUT", "/sched", b'{"state": "stopped"}')
+        daemon.put_ok({"state": "stopped"})
+        daemon.wait_sent()
+
+        def quiet():
+            before = metrics(daemon.get("/metrics").text)[1]
+            get = daemon.config()
+            again = metrics(daemon.get("/metrics").text)[1]
+            same = all(again.get(key) == value for key, value in before.items() if "seconds" not in key[0]
+                       and "resident" not in key[0])  # fmt: skip
+            return same and (get, again)
+
+        yield Shown(heads, values, *wait_for(quiet, 30, every=1.1, why="nothing counts any more"))
+
+
+def test_the_document_is_what_the_program_prints():
+    done = subprocess.run([ROOT / "scripts/documents", BIN], capture_output=True, cwd=ROOT, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_each_metric_is_in_the_document_with_its_type_and_sentence(shown):
+    assert shown.heads == {row.name: (row.type, row.help) for row in rows() if row.name}
+    assert len(shown.heads) > 120
+
+
+def test_each_label_is_in_the_document_with_its_values(shown):
+    known = {row.name: row.labels for row in rows() if row.name}
+    for name, labels in shown.values:
+        for label, value in labels:
+            assert label in known[name], f"{name}: {label}"
+            bounded = known[name][label]
+            assert not bounded or value in bounded, f"{name}: {label}={value}"
+
+
+def test_each_metric_has_a_number(shown):
+    """But those of what isn't there: VMs without a JDK."""
+    numbers = {name for name, _ in shown.values}
+    absent = set() if javas() and (CLASSES / "truth/Turns.class").exists() else {"stackprobe_java_processes"}
+    absent |= {"stackprobe_process_stack_truncated_total"}  # of those that were cut
+    assert {row.name for row in rows() if row.name} - numbers <= absent
+
+
+def at_path(get, path):
+    for key in path.split("."):
+        if key not in get:
+            return None
+        get = get[key]
+    return get
+
+
+def paths_of(row):
+    """(path in GET, labels) of each number of a row."""
+    for path, value in row.paths:
+        for label, values in [*row.labels.items()] or [("", [])]:
+            if "*" in path:
+                yield from ((path.replace("*", one), frozenset({(label, one)})) for one in values)
+            else:
+                yield path, frozenset({(label, value)} if value else ())
+
+
+def test_get_has_the_same_numbers(shown):
+    compared = 0
+    for row in rows():
+        if not row.name or "version" in row.labels:
+            continue
+        for path, labels in paths_of(row):
+            number = at_path(shown.get, path)
+            assert number is not None, f"GET has no {path}"
+            assert shown.again[row.name, labels] == number, f"{row.name} {labels} and {path}"
+            compared += 1
+    assert compared > 90
+
+
+def test_get_has_no_number_that_is_not_in_the_document(shown):
+    known = [re.escape(path).replace(r"\*", r"\w+") for row in rows() for path, _ in row.paths]
+    processes = r"status\.processes(\..*)?"
+
+    def numbers(value, path):
+        if isinstance(value, dict):
+            for key, one in value.items():
+                yield from numbers(one, f"{path}.{key}")
+        elif isinstance(value, (int, float)):
+            yield path
+
+    for path in numbers(shown.get["status"], "status"):
+        assert re.fullmatch("|".join([*known, processes]), path), path
