@@ -95,7 +95,7 @@ static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *pr
 	if (weight)
 		wait_begins(ctx, target, record, weight);
 	if (of_hists && is_seen(came_ns))
-		slice_ended(prev, now_ns - came_ns);
+		count_moment(SLICE_ENDED, prev, now_ns - came_ns, state, now_ns);
 	if (state == WAIT_DEAD)
 		record_drop(prev);
 	return weight ? 0 : now_ns;
@@ -142,9 +142,9 @@ static __always_inline void enter_hists(struct task_struct *next, struct thread_
 					uint64_t now_ns)
 {
 	if (is_seen(record->left_ns) && record->state < WAIT_STATES)
-		absence_ended(next, now_ns - record->left_ns, record->state);
+		count_moment(ABSENCE_ENDED, next, now_ns - record->left_ns, record->state, now_ns);
 	if (is_seen(record->queued_ns))
-		runq_ended(next, now_ns - record->queued_ns, now_ns);
+		count_moment(RUNQ_ENDED, next, now_ns - record->queued_ns, record->state, now_ns);
 }
 
 /* Ends the wait of `next`, which stands for `waits` waits. The sum gets the wait after the record
@@ -223,7 +223,7 @@ int on_switch(uint64_t *ctx)
 
 	if (prev->pid)
 		now_ns = leave_cpu(ctx, prev);
-	if (sched.hists & 1U << SCHED_RUNQSLOWER) {
+	if (sched.hists & sched_probes_of(SCHED_EVENTS)) {
 		if (!now_ns)
 			now_ns = bpf_ktime_get_ns();
 		slice_keep(prev, now_ns);

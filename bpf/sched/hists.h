@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Histograms of the feature /sched, filled at a switch (bpf/sched.bpf.c). A task is grouped by its
- * own values, never by those of the current task.
- *
- * An absence is time off the CPU that began with a sleep (S, D), with the wait for a CPU that
- * follows. A preempted task isn't absent: that time is run-queue latency.
+ * Histograms of the feature /sched, filled at a switch (bpf/sched.bpf.c) as THE LIST says
+ * (bpf/shared/sched_probes.h). A task is grouped by its own values, never by those of the current
+ * task.
  */
 #pragma once
 
@@ -159,25 +157,17 @@ static __always_inline bool is_seen(uint64_t time_ns)
 	return time_ns > sched.hists_since_ns;
 }
 
-/* Counts that `next` waited `delay_ns` for its CPU, runnable. */
-static __always_inline void runq_ended(struct task_struct *next, uint64_t delay_ns, uint64_t now_ns)
+/* Counts a moment in each probe that counts it. `ns`, `state`: see enum sched_moment. */
+static __always_inline void count_moment(enum sched_moment moment, struct task_struct *task,
+					 uint64_t ns, uint32_t state, uint64_t now_ns)
 {
-	if (sched.hists & 1U << SCHED_RUNQLAT)
-		hist_count(next, SCHED_RUNQLAT, delay_ns);
-	if (sched.hists & 1U << SCHED_RUNQSLOWER && delay_ns > sched.slow_ns)
-		slow_tell(next, delay_ns, now_ns);
-}
-
-/* Counts that `prev` had its CPU for `ran_ns`. */
-static __always_inline void slice_ended(struct task_struct *prev, uint64_t ran_ns)
-{
-	if (sched.hists & 1U << SCHED_CPUDIST)
-		hist_count(prev, SCHED_CPUDIST, ran_ns);
-}
-
-/* Counts that `next` was off its CPU for `off_ns`, after it had left in `state`. */
-static __always_inline void absence_ended(struct task_struct *next, uint64_t off_ns, uint32_t state)
-{
-	if (sched.hists & 1U << SCHED_OFFCPUDIST && (state == WAIT_SLEEP || state == WAIT_DISK))
-		hist_count(next, SCHED_OFFCPUDIST, off_ns);
+#define COUNT_PROBE(number, form, of, when)                                                        \
+	if (moment == (of) && sched.hists & 1U << SCHED_##number && (when)) {                      \
+		if ((form) == SCHED_HIST)                                                          \
+			hist_count(task, SCHED_##number, ns);                                      \
+		else                                                                               \
+			slow_tell(task, ns, now_ns);                                               \
+	}
+	SCHED_PROBES(COUNT_PROBE)
+#undef COUNT_PROBE
 }

@@ -16,16 +16,8 @@
 #define PROBE_NUMBER(number, name) PROBE_##number,
 enum probe { PROBE_LIST(PROBE_NUMBER) PROBE_COUNT };
 
-/* Probes of the feature /sched. All of them share one choice of processes, so the mask of what a
- * process is wanted for has one bit for all: WANTED_SCHED, behind the bits of enum probe. */
-enum sched_probe {
-	SCHED_RUNQLAT,
-	SCHED_RUNQLEN,
-	SCHED_RUNQSLOWER,
-	SCHED_CPUDIST,
-	SCHED_OFFCPUDIST,
-	SCHED_COUNT
-};
+/* The probes of the feature /sched (bpf/shared/sched_probes.h) share one choice of processes, so
+ * the mask of what a process is wanted for has one bit for all, behind the bits of enum probe. */
 #define WANTED_SCHED (1u << PROBE_COUNT)
 /* The daemon has not decided yet whether the process is WANTED_SCHED: only what can be dropped
  * later is kept. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bpf/shared/sample.h"
+#include "bpf/shared/sched_probes.h"
 
 /* Why a task left its CPU. */
 enum wait_state {

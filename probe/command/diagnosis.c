@@ -153,7 +153,7 @@ int diagnosis_print_json(const struct diagnosis *diagnosis, FILE *out)
 	json_array(&json, "sched");
 	for (int i = 0; i < SCHED_COUNT; i++)
 		add_probe(&json, sched_kind_get(i)->name, &diagnosis->sched[i], NULL,
-			  sched_kind_get(i)->needs);
+			  sched_kind_needs(i));
 	json_array_end(&json);
 	json_array(&json, "capabilities");
 	for (int i = CAN_NOTHING + 1; i < CAPABILITY_COUNT; i++)

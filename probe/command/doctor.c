@@ -188,7 +188,7 @@ static void judge_sched(struct diagnosis *diagnosis)
 	for (int i = 0; i < SCHED_COUNT; i++) {
 		struct finding *finding = &diagnosis->sched[i];
 
-		judge_needs(sched_kind_get(i)->needs, diagnosis, finding);
+		judge_needs(sched_kind_needs(i), diagnosis, finding);
 		diagnosis->ok = diagnosis->ok && finding->state != FINDING_NO;
 	}
 }

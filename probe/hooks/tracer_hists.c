@@ -18,10 +18,15 @@ static bool is_grouped(enum group_by by)
 	return by != GROUP_NONE && by != GROUP_CPU;
 }
 
-/* All histograms but runqlen, which has a program of its own. */
+/* Returns those of the probes that count at a switch; the others have a program of their own. */
 static uint32_t of_switches(uint32_t probes)
 {
-	return probes & ~(1U << SCHED_RUNQLEN);
+	return probes & ~sched_probes_at(CPU_LOOKED_AT);
+}
+
+static bool has_events(uint32_t probes)
+{
+	return probes & sched_probes_of(SCHED_EVENTS);
 }
 
 /* ---- the map of groups ---- */
@@ -95,7 +100,7 @@ static int clear_hists(const struct tracer *tracer, uint32_t probes)
 		if (probes & 1U << i)
 			r = clear_percpu(tracer->sched->maps.hists_all, i);
 	}
-	if (r == 0 && probes & 1U << SCHED_RUNQSLOWER)
+	if (r == 0 && has_events(probes))
 		r = clear_percpu(tracer->sched->maps.slices, 0);
 	return r;
 }
@@ -180,7 +185,7 @@ static int begin_hists(struct tracer *tracer, const struct sched_hists_settings 
 	int r = clear_hists(tracer, (before | probes) & ~same);
 	if (r == 0)
 		r = keep_groups(tracer, wanted);
-	if (r == 0 && probes & 1U << SCHED_RUNQSLOWER)
+	if (r == 0 && has_events(probes))
 		r = watch_slow(tracer);
 	if (r < 0)
 		return r;
@@ -191,7 +196,7 @@ static int begin_hists(struct tracer *tracer, const struct sched_hists_settings 
 	settings->slow_ns = wanted->slow_ns;
 	settings->everybody = wanted->everybody;
 	switch_hists(settings, probes);
-	if (!(probes & 1U << SCHED_RUNQSLOWER))
+	if (!has_events(probes))
 		unwatch_slow(tracer);
 	return tracer_sched_wakeups(tracer);
 }
@@ -211,7 +216,7 @@ int tracer_hists(struct tracer *tracer, const struct sched_hists_settings *setti
 {
 	int r = 0;
 
-	if (settings->probes & 1U << SCHED_RUNQLEN)
+	if (settings->probes & sched_probes_at(CPU_LOOKED_AT))
 		r = tracer_lengths(tracer, why);
 	else
 		tracer_lengths_stop(tracer);

@@ -82,7 +82,7 @@ static int read_groups(const struct tracer *tracer, uint32_t probe,
 int tracer_hists_read(struct tracer *tracer, enum sched_probe probe,
 		      void (*each)(void *arg, const struct hist_row *row), void *arg)
 {
-	if (probe == SCHED_RUNQLEN || probe == SCHED_RUNQSLOWER)
+	if (sched_form(probe) != SCHED_HIST)
 		return -EINVAL;
 	if (!tracer->settings || !(tracer->settings->hists & 1U << probe))
 		return -ENOENT;

@@ -79,7 +79,7 @@ int tracer_sched_load(struct tracer *tracer, struct why *why)
 
 static bool needs_wakeups(const struct sched_settings *settings)
 {
-	if (settings->hists & (1U << SCHED_RUNQLAT | 1U << SCHED_RUNQSLOWER))
+	if (settings->hists & sched_probes_at(RUNQ_ENDED))
 		return true;
 	return settings->wait_states && settings->wait_split;
 }

@@ -36,7 +36,8 @@ struct sched_hists_settings {
 
 /*
  * Starts histograms, or changes their settings. A probe that wasn't on begins at zero, as does one
- * whose group_by changes, and each but runqlen when `everybody` changes. Errors as tracer_start().
+ * whose group_by changes, and each that counts tasks when `everybody` changes. Errors as
+ * tracer_start().
  */
 int tracer_hists(struct tracer *tracer, const struct sched_hists_settings *settings,
 		 struct why *why);
@@ -48,13 +49,13 @@ struct hist_row {
 };
 
 /*
- * Calls each() for the histograms of a probe (not runqlen) since it was turned on, one for each
+ * Calls each() for the histograms of a probe (SCHED_HIST) since it was turned on, one for each
  * group there is. Returns 0 or a negative errno.
  */
 int tracer_hists_read(struct tracer *tracer, enum sched_probe probe,
 		      void (*each)(void *arg, const struct hist_row *row), void *arg);
 
-/* Like tracer_hists_read(), for runqlen: one call for each CPU that was sampled. */
+/* Like tracer_hists_read(), for SCHED_LENGTHS: one call for each CPU that was sampled. */
 int tracer_lengths_read(struct tracer *tracer,
 			void (*each)(void *arg, unsigned cpu, const struct lengths *lengths),
 			void *arg);

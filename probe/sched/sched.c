@@ -61,7 +61,7 @@ static void choose_settings(const struct sched *sched, struct sched_hists_settin
 		.groups_max = HISTS_MAX,
 	};
 	for (int i = 0; i < SCHED_COUNT; i++) {
-		if (sched_kind_get(i)->grouped)
+		if (sched_form(i) == SCHED_HIST)
 			settings->group_by[i] = (enum group_by)params->group_by;
 	}
 }
@@ -106,6 +106,7 @@ static void begin_probes(struct sched *sched, uint32_t probes)
 		state->since_event = sched->log ? sched->log->next : 0;
 		state->generation++;
 		state->failure.text[0] = '\0';
+		state->reported = (union sched_sum){0};
 	}
 }
 
@@ -166,7 +167,7 @@ static int turn_on(struct sched *sched, struct sched_hists_settings *settings, u
 {
 	struct tracer *tracer = engine_tracer(sched->setup.engine);
 
-	if (probes & 1u << SCHED_RUNQSLOWER && !sched->log) {
+	if (probes & sched_probes_of(SCHED_EVENTS) && !sched->log) {
 		sched->log = calloc(1, sizeof(*sched->log));
 		if (!sched->log) {
 			why_set(why, "no memory");
@@ -189,7 +190,7 @@ static uint32_t regrouped_probes(const struct sched *sched,
 	uint32_t probes = 0;
 
 	if (settings->everybody != sched->applied.everybody)
-		probes = sched->on & ~(1u << SCHED_RUNQLEN); /* it counts by CPU, not by process */
+		probes = sched->on & ~sched_probes_at(CPU_LOOKED_AT); /* of no process */
 	for (int i = 0; i < SCHED_COUNT; i++) {
 		if (settings->group_by[i] != sched->applied.group_by[i])
 			probes |= sched->on & 1u << i;
@@ -199,7 +200,7 @@ static uint32_t regrouped_probes(const struct sched *sched,
 
 static void log_probes(const struct sched *sched, uint32_t probes, const char *what)
 {
-	char names[128] = "";
+	char names[SCHED_COUNT * (SCHED_NAME_BYTES + 2)] = "";
 	size_t len = 0;
 
 	for (int i = 0; i < SCHED_COUNT; i++) {
@@ -228,9 +229,9 @@ static void fall_back(struct sched *sched)
 	stop_probes(sched);
 }
 
-/* Turns these probes on, as `settings` say. `fresh`: those that begin at zero. */
+/* Turns these probes on, as `settings` say. */
 static int change_probes(struct sched *sched, struct sched_hists_settings *settings,
-			 uint32_t probes, uint32_t *fresh, struct why *why)
+			 uint32_t probes, struct why *why)
 {
 	uint32_t before = sched->on, again = regrouped_probes(sched, settings);
 	bool all_again;
@@ -246,22 +247,21 @@ static int change_probes(struct sched *sched, struct sched_hists_settings *setti
 	sched->tried = probes;
 	sched->on = settings->probes;
 	sched->applied = *settings;
-	*fresh = sched->on & (all_again ? UINT32_MAX : ~before | again);
-	begin_probes(sched, *fresh);
+	begin_probes(sched, sched->on & (all_again ? UINT32_MAX : ~before | again));
 	return 0;
 }
 
 int sched_reconcile(struct sched *sched, struct why *why)
 {
 	uint32_t asked = sched->told && sched->wanted.running ? sched->wanted.probes : 0;
-	uint32_t probes = asked | sched_waited(sched), fresh = 0;
+	uint32_t probes = asked | sched_waited(sched);
 	uint32_t ran = sched->on & sched->configured;
 	struct sched_hists_settings settings;
 
 	choose_settings(sched, &settings);
 	keep_counts(sched, ran & ~asked);
 	if (probes) {
-		int r = change_probes(sched, &settings, probes, &fresh, why);
+		int r = change_probes(sched, &settings, probes, why);
 		if (r < 0)
 			return r;
 	} else {
@@ -274,7 +274,7 @@ int sched_reconcile(struct sched *sched, struct why *why)
 	if (sched->log)
 		sched_wake_followers(sched); /* it may be the end of their events */
 	if (run)
-		sched_report_start(sched, fresh);
+		sched_report_start(sched);
 	else
 		sched_report_stop(sched);
 	return 0;
@@ -337,7 +337,7 @@ int sched_read_now(struct sched *sched, enum sched_probe probe, struct sched_dat
 		.until_ns = sched_time_ns(),
 		.slow_ns = sched->applied.slow_ns,
 	};
-	if (probe == SCHED_RUNQSLOWER) {
+	if (sched_form(probe) == SCHED_EVENTS) {
 		tracer_read_slow(engine_tracer(sched->setup.engine));
 		return sched_slow_events(sched, data, state->since_event);
 	}

@@ -66,16 +66,17 @@ void sched_wait_cancel(struct sched_wait *wait);
 void sched_cancel_waits(struct sched *sched);
 
 /*
- * Follows the events of runqslower from now on. Calls wake(arg) when there is one, or no more come.
- * Returns 0; -ENOENT if runqslower doesn't run; -EBUSY if SCHED_FOLLOWERS_MAX follow; -ENOMEM.
+ * Follows the events of a probe from now on. Calls wake(arg) when there is one, or no more come.
+ * Returns 0; -ENOENT if the probe doesn't run, or has no events; -EBUSY if SCHED_FOLLOWERS_MAX
+ * follow; -ENOMEM.
  */
-int sched_follow(struct sched *sched, void (*wake)(void *arg), void *arg,
+int sched_follow(struct sched *sched, enum sched_probe probe, void (*wake)(void *arg), void *arg,
 		 struct sched_follower **ret);
 void sched_unfollow(struct sched_follower *follower);
 
 /*
  * Reads the follower's next event. Returns 1 if there is one (*missed: how many before it are
- * lost), 0 if there is none yet, -ENOENT if runqslower was stopped.
+ * lost), 0 if there is none yet, -ENOENT if the probe was stopped.
  */
 int sched_follower_next(struct sched_follower *follower, struct slow_entry *entry,
 			uint64_t *missed);

@@ -83,14 +83,18 @@ static int compare_cpus(const void *a, const void *b)
 int sched_data_read(struct sched_data *data, struct tracer *tracer)
 {
 	struct sched_reading reading = {.data = data};
-	int r;
+	int r = 0;
 
-	if (data->probe == SCHED_RUNQSLOWER)
-		return 0;
-	if (data->probe == SCHED_RUNQLEN)
-		r = tracer_lengths_read(tracer, add_lengths, &reading);
-	else
+	switch (sched_form(data->probe)) {
+	case SCHED_HIST:
 		r = tracer_hists_read(tracer, data->probe, add_row, &reading);
+		break;
+	case SCHED_LENGTHS:
+		r = tracer_lengths_read(tracer, add_lengths, &reading);
+		break;
+	default: /* events are in the log */
+		return 0;
+	}
 	if (r < 0 || reading.error < 0)
 		return r < 0 ? r : reading.error;
 	if (data->rows)
@@ -182,6 +186,23 @@ uint64_t lengths_count(const struct lengths *lengths)
 	for (size_t i = 0; i < LENGTH_SLOTS; i++)
 		count += lengths->slots[i];
 	return count;
+}
+
+uint64_t sched_data_count(const struct sched_data *data)
+{
+	struct lengths lengths;
+	struct hist hist;
+
+	switch (sched_form(data->probe)) {
+	case SCHED_HIST:
+		sched_data_sum(data, &hist);
+		return hist_count(&hist);
+	case SCHED_LENGTHS:
+		sched_data_sum_lengths(data, &lengths);
+		return lengths_count(&lengths);
+	default:
+		return data->count + data->missed;
+	}
 }
 
 void sched_data_sum(const struct sched_data *data, struct hist *sum)

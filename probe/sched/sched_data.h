@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Data that a probe of /sched has measured in some time: histograms, or the events of runqslower.
- * Plain data.
+ * Data that a probe of /sched has measured in some time: histograms, lengths, or events. Plain
+ * data.
  */
 #pragma once
 
@@ -21,9 +21,9 @@ struct sched_data {
 	enum sched_probe probe;
 	enum group_by group_by;
 	uint64_t from_ns, until_ns; /* ns since 1970 */
-	uint64_t slow_ns;	    /* runqslower's threshold */
+	uint64_t slow_ns;	    /* threshold of the events */
 
-	/* The data; which of the three depends on the probe. */
+	/* The data; which of the three depends on the probe's form (sched_form()). */
 	struct hist_row *rows; /* sorted by group */
 	struct cpu_lengths *lengths;
 	struct slow_entry *events; /* oldest first, with references to containers */
@@ -35,8 +35,8 @@ void sched_data_done(struct sched_data *data);
 #define _cleanup_sched_data_ _cleanup_(sched_data_done)
 
 /*
- * Reads what a probe has counted since it was turned on. Returns 0, -ENOMEM or a negative errno of
- * reading.
+ * Reads what a probe has counted since it was turned on; no events, which are in the log. Returns
+ * 0, -ENOMEM or a negative errno of reading.
  */
 int sched_data_read(struct sched_data *data, struct tracer *tracer);
 
@@ -46,7 +46,10 @@ int sched_data_add_events(struct sched_data *data, const struct slow_log *log, u
 /* Subtracts what had been counted before. Groups that have counted nothing since are removed. */
 void sched_data_subtract(struct sched_data *data, const struct sched_data *before);
 
-/* Return the number of counted events. */
+/* Returns how many events or values the data stand for, those that are lost included. */
+uint64_t sched_data_count(const struct sched_data *data);
+
+/* Return the number of counted values. */
 uint64_t hist_count(const struct hist *hist);
 uint64_t lengths_count(const struct lengths *lengths);
 

@@ -7,23 +7,24 @@
 /* A follower has no events of its own: a slow one misses those that left the log. */
 struct sched_follower {
 	struct sched *sched;
+	enum sched_probe probe;
 	uint64_t next;
-	uint64_t generation; /* of runqslower, when it began to follow */
+	uint64_t generation; /* of the probe, when it began to follow */
 	void (*wake)(void *arg);
 	void *arg;
 };
 
-static bool is_followed(const struct sched *sched)
+static bool can_follow(const struct sched *sched, enum sched_probe probe)
 {
-	return sched->on & sched->configured & 1u << SCHED_RUNQSLOWER;
+	return sched_probes_of(SCHED_EVENTS) & sched->on & sched->configured & 1u << probe;
 }
 
-int sched_follow(struct sched *sched, void (*wake)(void *arg), void *arg,
+int sched_follow(struct sched *sched, enum sched_probe probe, void (*wake)(void *arg), void *arg,
 		 struct sched_follower **ret)
 {
 	int place = 0;
 
-	if (!is_followed(sched))
+	if (!can_follow(sched, probe))
 		return -ENOENT;
 	while (place < SCHED_FOLLOWERS_MAX && sched->followers[place])
 		place++;
@@ -34,8 +35,9 @@ int sched_follow(struct sched *sched, void (*wake)(void *arg), void *arg,
 		return -ENOMEM;
 	*follower = (struct sched_follower){
 		.sched = sched,
+		.probe = probe,
 		.next = sched->log->next,
-		.generation = sched->probes[SCHED_RUNQSLOWER].generation,
+		.generation = sched->probes[probe].generation,
 		.wake = wake,
 		.arg = arg,
 	};
@@ -67,8 +69,8 @@ int sched_follower_next(struct sched_follower *follower, struct slow_entry *entr
 		*entry = *slow_log_get(log, follower->next++);
 		return 1;
 	}
-	bool same = follower->generation == sched->probes[SCHED_RUNQSLOWER].generation;
-	return is_followed(sched) && same ? 0 : -ENOENT;
+	bool same = follower->generation == sched->probes[follower->probe].generation;
+	return can_follow(sched, follower->probe) && same ? 0 : -ENOENT;
 }
 
 void sched_wake_followers(struct sched *sched)

@@ -16,7 +16,7 @@ static const struct param rows[] = {
 	 .help = "the same in milliseconds. A PUT with both is refused. GET shows the one that "
 		 "was set"},
 	{"group_by", PARAM_CHOICE_OF(struct params, sched.group_by, groups), .number = GROUP_NONE,
-	 .help = "one histogram for each group, in `runqlat`, `cpudist` and `offcpudist`. "
+	 .help = "one histogram for each group, in each probe but `runqlen` and `runqslower`. "
 		 "`pidns` is the namespace's inode number (`readlink /proc/PID/ns/pid`). "
 		 "`cgroup` is the id (the folder's inode number) in the unified hierarchy"},
 	{"report_period", PARAM_NUMBER_OF(struct params, sched.report_period_s), .min = 5, .max = 600, .number = 60, .unit = "s",

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "sched/sched_state.h"
 
-#define LINE_BYTES 512
+#define LINE_BYTES (64 + SCHED_COUNT * (SCHED_NAME_BYTES + 96))
 
 struct report_line {
 	char text[LINE_BYTES];
@@ -53,34 +53,39 @@ static void put_bound(struct report_line *line, const char *what, uint64_t us)
 		put_text(line, "%s above %llu us", what, 1ULL << (HIST_SLOTS - 2));
 }
 
-static void report_hist(struct sched *sched, enum sched_probe probe, const struct sched_data *data,
-			struct report_line *line)
+/* Returns what was counted since the last report. */
+static uint64_t since_report(uint64_t now, uint64_t *reported)
 {
-	struct hist sum, *before = &sched->reported[probe], period;
+	uint64_t before = *reported;
 
-	sched_data_sum(data, &sum);
-	period = sum;
+	*reported = now;
+	return before <= now ? now - before : now;
+}
+
+static void report_hist(struct report_line *line, const struct sched_data *data,
+			union sched_sum *reported)
+{
+	struct hist period;
+
+	sched_data_sum(data, &period);
 	for (size_t i = 0; i < HIST_SLOTS; i++)
-		period.slots[i] -= before->slots[i] < sum.slots[i] ? before->slots[i] : 0;
-	*before = sum;
+		period.slots[i] = since_report(period.slots[i], &reported->hist.slots[i]);
 	uint64_t count = hist_count(&period);
-	put_text(line, " %llu %s", (unsigned long long)count, sched_kind_get(probe)->what);
+	put_text(line, " %llu %s", (unsigned long long)count, sched_kind_get(data->probe)->what);
 	if (!count)
 		return;
 	put_bound(line, ", half", bound_us(&period, count, 0.5));
 	put_bound(line, ", 99 %", bound_us(&period, count, 0.99));
 }
 
-static void report_lengths(struct sched *sched, const struct sched_data *data,
-			   struct report_line *line)
+static void report_lengths(struct report_line *line, const struct sched_data *data,
+			   union sched_sum *reported)
 {
-	struct lengths sum, *before = &sched->reported_lengths, period;
+	struct lengths period;
 
-	sched_data_sum_lengths(data, &sum);
-	period = sum;
+	sched_data_sum_lengths(data, &period);
 	for (size_t i = 0; i < LENGTH_SLOTS; i++)
-		period.slots[i] -= before->slots[i] < sum.slots[i] ? before->slots[i] : 0;
-	*before = sum;
+		period.slots[i] = since_report(period.slots[i], &reported->lengths.slots[i]);
 	uint64_t count = lengths_count(&period);
 	if (count)
 		put_text(line, " a task waited in %.1f %% of the looks",
@@ -89,29 +94,30 @@ static void report_lengths(struct sched *sched, const struct sched_data *data,
 		put_text(line, " no look");
 }
 
-static void report_slow(struct sched *sched, struct report_line *line)
+static void report_events(struct report_line *line, const struct sched_data *data,
+			  union sched_sum *reported)
 {
-	uint64_t next = sched->log->next;
-
 	put_text(line, " %llu longer than %llu us",
-		 (unsigned long long)(next - sched->reported_slow),
-		 (unsigned long long)(sched->applied.slow_ns / 1000));
-	sched->reported_slow = next;
+		 (unsigned long long)since_report(sched_data_count(data), &reported->events),
+		 (unsigned long long)(data->slow_ns / 1000));
 }
+
+static void (*const reports[SCHED_FORMS])(struct report_line *line, const struct sched_data *data,
+					  union sched_sum *reported) = {
+	[SCHED_HIST] = report_hist,
+	[SCHED_LENGTHS] = report_lengths,
+	[SCHED_EVENTS] = report_events,
+};
 
 static void report_probe(struct sched *sched, enum sched_probe probe, struct report_line *line)
 {
 	_cleanup_sched_data_ struct sched_data data = {0};
 
 	put_text(line, "; %s:", sched_kind_get(probe)->name);
-	if (probe == SCHED_RUNQSLOWER)
-		report_slow(sched, line);
-	else if (sched_read_now(sched, probe, &data) < 0)
+	if (sched_read_now(sched, probe, &data) < 0)
 		put_text(line, " can't be read");
-	else if (probe == SCHED_RUNQLEN)
-		report_lengths(sched, &data, line);
 	else
-		report_hist(sched, probe, &data, line);
+		reports[sched_form(probe)](line, &data, &sched->probes[probe].reported);
 }
 
 static uint64_t period_ns(const struct sched *sched)
@@ -135,16 +141,8 @@ void sched_report(void *arg)
 	loop_timer_set(sched->setup.loop, &sched->report, from_ns + period_ns(sched));
 }
 
-void sched_report_start(struct sched *sched, uint32_t fresh)
+void sched_report_start(struct sched *sched)
 {
-	for (int i = 0; i < SCHED_COUNT; i++) {
-		if (fresh & 1u << i)
-			sched->reported[i] = (struct hist){0};
-	}
-	if (fresh & 1u << SCHED_RUNQLEN)
-		sched->reported_lengths = (struct lengths){0};
-	if (fresh & 1u << SCHED_RUNQSLOWER)
-		sched->reported_slow = sched->log->next;
 	if (sched->report.active && sched->report_period_ns == period_ns(sched))
 		return;
 	sched->report_period_ns = period_ns(sched);

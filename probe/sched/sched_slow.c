@@ -42,7 +42,7 @@ void sched_on_slow(void *arg, const struct slow_event *event, const struct slice
 		.cpu = event->cpu,
 	};
 
-	if (!(sched->on & 1u << SCHED_RUNQSLOWER))
+	if (!(sched->on & sched_probes_of(SCHED_EVENTS)))
 		return;
 	memcpy(entry.comm, event->comm, sizeof(entry.comm));
 	target = engine_target(sched->setup.engine, (pid_t)event->tgid);

@@ -7,13 +7,21 @@
 
 #include "sched/sched.h"
 
+/* What a probe has counted, of all groups; which of the three depends on its form. */
+union sched_sum {
+	struct hist hist;
+	struct lengths lengths;
+	uint64_t events;
+};
+
 struct sched_probe_state {
 	uint64_t since_ns;	/* when it was turned on, ns since 1970 */
-	uint64_t since_event;	/* of runqslower: number of its first event */
+	uint64_t since_event;	/* number of its first event in the log */
 	uint64_t generation;	/* incremented each time it begins at zero */
 	struct why failure;	/* why it can't run; "": it can */
 	struct sched_data kept; /* data at its last end */
 	bool is_kept;
+	union sched_sum reported; /* until the last report */
 };
 
 struct sched {
@@ -28,15 +36,12 @@ struct sched {
 	struct sched_hists_settings applied;
 	struct sched_probe_state probes[SCHED_COUNT];
 
-	struct slow_log *log; /* NULL: runqslower was never on */
+	struct slow_log *log; /* NULL: no probe of events was ever on */
 	struct sched_wait *waits[SCHED_WAITS_MAX];
 	struct sched_follower *followers[SCHED_FOLLOWERS_MAX];
 
 	struct loop_timer report;
 	uint64_t report_period_ns;
-	struct hist reported[SCHED_COUNT]; /* sums at the last report */
-	struct lengths reported_lengths;
-	uint64_t reported_slow;
 };
 
 /* Turns probes on and off as the spec and the measurements need. Errors as sched_apply(). */
@@ -60,8 +65,8 @@ uint32_t sched_waited(const struct sched *sched);
 /* Wakes the followers: there is an event, or there are no more. */
 void sched_wake_followers(struct sched *sched);
 
-/* Start reports, or change their period (`fresh` probes begin at zero); stop them. */
-void sched_report_start(struct sched *sched, uint32_t fresh);
+/* Start reports, or change their period; stop them. */
+void sched_report_start(struct sched *sched);
 void sched_report_stop(struct sched *sched);
 void sched_report(void *arg);
 

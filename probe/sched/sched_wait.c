@@ -52,7 +52,7 @@ static int read_since(struct sched_wait *wait, struct sched_data *data)
 	data->slow_ns = sched->applied.slow_ns;
 	data->group_by = sched->applied.group_by[wait->probe];
 	data->until_ns = sched_time_ns();
-	if (wait->probe == SCHED_RUNQSLOWER)
+	if (sched_form(wait->probe) == SCHED_EVENTS)
 		return sched_slow_events(sched, data, wait->from_event);
 	int r = sched_data_read(data, engine_tracer(sched->setup.engine));
 	if (r == 0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The tracer's histograms without the daemon: of all tasks, or of the processes TGID... only. Says
- * "ready", and reads commands: "by PROBE GROUP_BY" (numbers) regroups a probe, "only MASK" leaves
- * these probes on, "read" prints all that is known as one line of JSON. Ends with its input.
- * usage: hists GROUP_BY SLOW_US [TGID...]
+ * "ready", and reads commands: "by PROBE GROUP_BY" (a name, a number) regroups a probe, "only
+ * PROBE…" leaves these probes on, "read" prints all that is known as one line of JSON. Ends with
+ * its input. usage: hists GROUP_BY SLOW_US [TGID...]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +14,9 @@
 #include "loop/loop.h"
 #include "sched/cpu_holder.h"
 #include "hooks/tracer_sched.h"
+#include "sched/sched_kind.h"
 
 #define ALL ((1U << SCHED_COUNT) - 1)
-
-static const char *const names[SCHED_COUNT] = {"runqlat", "runqlen", "runqslower", "cpudist",
-					       "offcpudist"};
 
 struct test {
 	struct loop *loop;
@@ -84,10 +82,10 @@ static void print_all(struct test *test)
 	putchar('{');
 	for (enum sched_probe i = 0; i < SCHED_COUNT; i++) {
 		test->comma = false;
-		printf("\"%s\": [", names[i]);
-		if (i == SCHED_RUNQLEN)
+		printf("\"%s\": [", sched_kind_get(i)->name);
+		if (sched_form(i) == SCHED_LENGTHS)
 			tracer_lengths_read(test->tracer, print_lengths, test);
-		else if (i == SCHED_RUNQSLOWER)
+		else if (sched_form(i) == SCHED_EVENTS)
 			fputs(test->slow, stdout);
 		else
 			tracer_hists_read(test->tracer, i, print_row, test);
@@ -113,19 +111,37 @@ static void apply(struct test *test)
 	fflush(stdout);
 }
 
-static void obey(struct test *test, const char *line)
+static int find_probe(const char *name)
 {
-	unsigned number, group_by;
+	int probe = sched_kind_find(name);
 
-	if (sscanf(line, "by %u %u", &number, &group_by) == 2 && number < SCHED_COUNT) {
-		test->settings.group_by[number] = group_by;
-		apply(test);
-	} else if (sscanf(line, "only %u", &number) == 1) {
-		test->settings.probes = number;
-		apply(test);
-	} else {
+	if (probe < 0)
+		fprintf(stderr, "hists: there is no probe %s\n", name);
+	return probe;
+}
+
+static void obey(struct test *test, char *line)
+{
+	const char *command = strsep(&line, " "), *name = strsep(&line, " ");
+	int probe;
+
+	if (strcmp(command, "read") == 0) {
 		print_all(test);
+		return;
 	}
+	if (strcmp(command, "only") == 0) {
+		test->settings.probes = 0;
+		for (; name; name = strsep(&line, " ")) {
+			probe = find_probe(name);
+			if (probe >= 0)
+				test->settings.probes |= 1U << probe;
+		}
+	} else if (strcmp(command, "by") == 0 && name && line) {
+		probe = find_probe(name);
+		if (probe >= 0)
+			test->settings.group_by[probe] = (enum group_by)atoi(line);
+	}
+	apply(test);
 }
 
 static void on_input(void *arg)

@@ -5,24 +5,16 @@
 
 #define LENGTHS_SHOWN 32 /* le 0, 1, 2, 4, … */
 
-static const struct {
-	const char *name, *help;
-} histograms[SCHED_COUNT] = {
-	[SCHED_RUNQLAT] = {"sched_runq_latency_seconds",
-			   "How long tasks waited for a CPU, runnable."},
-	[SCHED_CPUDIST] = {"sched_oncpu_seconds", "How long tasks had a CPU at a time."},
-	[SCHED_OFFCPUDIST] = {"sched_offcpu_seconds",
-			      "How long tasks were off their CPU, blocked."},
-};
-
-static void put_histogram(struct buf *out, const char *name, const char *help,
-			  const struct hist *hist)
+static void put_histogram(struct buf *out, const struct sched_data *data)
 {
+	const char *name = sched_kind_get(data->probe)->metric_name;
 	uint64_t count = 0;
+	struct hist sum;
 
-	metrics_head(out, name, "histogram", help);
+	sched_data_sum(data, &sum);
+	metrics_head(out, name, "histogram", sched_kind_get(data->probe)->metric_help);
 	for (size_t i = 0; i < HIST_SLOTS; i++) {
-		count += hist->slots[i];
+		count += sum.slots[i];
 		if (i + 1 < HIST_SLOTS)
 			buf_printf(out, "stackprobe_%s_bucket{le=\"%.9g\"} %llu\n", name,
 				   (double)(1ULL << i) / 1e6, (unsigned long long)count);
@@ -31,10 +23,10 @@ static void put_histogram(struct buf *out, const char *name, const char *help,
 				   (unsigned long long)count);
 	}
 	buf_printf(out, "stackprobe_%s_sum %.9f\nstackprobe_%s_count %llu\n", name,
-		   (double)hist->sum_ns / 1e9, name, (unsigned long long)count);
+		   (double)sum.sum_ns / 1e9, name, (unsigned long long)count);
 }
 
-static void put_lengths(struct buf *out, const struct cpu_lengths *one)
+static void put_lengths(struct buf *out, const char *name, const struct cpu_lengths *one)
 {
 	const uint64_t *slots = one->lengths.slots;
 	uint64_t count = 0, sum = 0;
@@ -43,25 +35,23 @@ static void put_lengths(struct buf *out, const struct cpu_lengths *one)
 		count += slots[i];
 		sum += i * slots[i];
 		if (i <= LENGTHS_SHOWN && (i & (i - 1)) == 0)
-			buf_printf(out,
-				   "stackprobe_sched_runq_length_bucket{cpu=\"%u\",le=\"%zu\"} "
-				   "%llu\n",
+			buf_printf(out, "stackprobe_%s_bucket{cpu=\"%u\",le=\"%zu\"} %llu\n", name,
 				   one->cpu, i, (unsigned long long)count);
 	}
-	buf_printf(out, "stackprobe_sched_runq_length_bucket{cpu=\"%u\",le=\"+Inf\"} %llu\n",
-		   one->cpu, (unsigned long long)count);
-	buf_printf(out,
-		   "stackprobe_sched_runq_length_sum{cpu=\"%u\"} %llu\n"
-		   "stackprobe_sched_runq_length_count{cpu=\"%u\"} %llu\n",
-		   one->cpu, (unsigned long long)sum, one->cpu, (unsigned long long)count);
+	buf_printf(out, "stackprobe_%s_bucket{cpu=\"%u\",le=\"+Inf\"} %llu\n", name, one->cpu,
+		   (unsigned long long)count);
+	buf_printf(
+		out, "stackprobe_%s_sum{cpu=\"%u\"} %llu\nstackprobe_%s_count{cpu=\"%u\"} %llu\n",
+		name, one->cpu, (unsigned long long)sum, name, one->cpu, (unsigned long long)count);
 }
 
 static void put_cpus(struct buf *out, const struct sched_data *data)
 {
-	metrics_head(out, "sched_runq_length", "histogram",
-		     "Tasks that waited for the CPU when it was looked at.");
+	const struct sched_kind *kind = sched_kind_get(data->probe);
+
+	metrics_head(out, kind->metric_name, "histogram", kind->metric_help);
 	for (size_t i = 0; i < data->count; i++)
-		put_lengths(out, &data->lengths[i]);
+		put_lengths(out, kind->metric_name, &data->lengths[i]);
 	metrics_head(out, "sched_runq_occupancy_ratio", "gauge",
 		     "Part of the looks at which a task waited for the CPU.");
 	for (size_t i = 0; i < data->count; i++) {
@@ -75,27 +65,31 @@ static void put_cpus(struct buf *out, const struct sched_data *data)
 	}
 }
 
+/* What a form of data is written by; NULL: of events the kernel's side has the number. */
+static void (*const forms[SCHED_FORMS])(struct buf *out, const struct sched_data *data) = {
+	[SCHED_HIST] = put_histogram,
+	[SCHED_LENGTHS] = put_cpus,
+	[SCHED_EVENTS] = NULL,
+};
+
 static void put_probe(struct buf *out, struct sched *sched, enum sched_probe probe)
 {
 	_cleanup_sched_data_ struct sched_data fresh = {0};
 	const struct sched_data *data;
-	struct hist sum;
 
-	if (sched_read(sched, probe, &fresh, &data) < 0)
-		return;
-	if (probe == SCHED_RUNQLEN) {
-		put_cpus(out, data);
-		return;
-	}
-	sched_data_sum(data, &sum);
-	put_histogram(out, histograms[probe].name, histograms[probe].help, &sum);
+	if (sched_read(sched, probe, &fresh, &data) == 0)
+		forms[sched_form(probe)](out, data);
 }
 
-static void put_lost(struct buf *out, const struct counters *counters)
+static void put_counters(struct buf *out, const struct counters *counters)
 {
-	metrics_one(out, "sched_runq_slow_total", "counter",
-		    "Waits for a CPU longer than min_us (runqslower).",
-		    (double)counters->slow_waits);
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		const struct sched_kind *kind = sched_kind_get(i);
+
+		if (sched_form(i) == SCHED_EVENTS)
+			metrics_one(out, kind->metric_name, "counter", kind->metric_help,
+				    (double)counters->slow_waits);
+	}
 	metrics_one(out, "sched_runq_slow_lost_total", "counter",
 		    "Of these, events that found no room in the ring buffer.",
 		    (double)counters->slow_lost);
@@ -109,11 +103,11 @@ void metrics_sched(struct buf *out, const struct services *services)
 	struct counters counters;
 
 	for (int i = 0; i < SCHED_COUNT; i++) {
-		if (i != SCHED_RUNQSLOWER)
+		if (forms[sched_form(i)])
 			put_probe(out, services->sched, i);
 	}
 	tracer_counters(engine_tracer(services->engine), &counters);
-	put_lost(out, &counters);
+	put_counters(out, &counters);
 }
 
 void metrics_sched_up(struct buf *out, const struct services *services)

@@ -124,7 +124,7 @@ static void put_cpus(struct json *json, const struct sched_data *data)
 	json_object_end(json);
 }
 
-/* ---- runqslower ---- */
+/* ---- events ---- */
 
 static void put_other(struct json *json, const char *key, const struct slow_other *other)
 {
@@ -163,6 +163,12 @@ static void put_events(struct json *json, const struct sched_data *data)
 	json_array_end(json);
 }
 
+static void (*const forms[SCHED_FORMS])(struct json *json, const struct sched_data *data) = {
+	[SCHED_HIST] = put_hists,
+	[SCHED_LENGTHS] = put_cpus,
+	[SCHED_EVENTS] = put_events,
+};
+
 void sched_json(struct buf *out, const struct sched_data *data)
 {
 	struct json json = {.out = out};
@@ -171,16 +177,7 @@ void sched_json(struct buf *out, const struct sched_data *data)
 	json_text(&json, "probe", sched_kind_get(data->probe)->name);
 	put_time(&json, "from", data->from_ns);
 	put_time(&json, "until", data->until_ns);
-	switch (data->probe) {
-	case SCHED_RUNQLEN:
-		put_cpus(&json, data);
-		break;
-	case SCHED_RUNQSLOWER:
-		put_events(&json, data);
-		break;
-	default:
-		put_hists(&json, data);
-	}
+	forms[sched_form(data->probe)](&json, data);
 	json_object_end(&json);
 	buf_char(out, '\n');
 }

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "sched/sched_data.h"
 
-/* Write a chart for each group, or for runqslower a table; write JSON. */
+/* Write a chart for each group, or a table of the events; write JSON. */
 void sched_text(struct buf *out, const struct sched_data *data);
 void sched_json(struct buf *out, const struct sched_data *data);
 

@@ -63,18 +63,6 @@ void sched_put(const struct services *services, char *data, size_t bytes, struct
 
 /* ---- GET /sched ---- */
 
-static uint64_t count_of(const struct sched_data *data)
-{
-	struct hist sum;
-	struct lengths lengths;
-
-	sched_data_sum(data, &sum);
-	sched_data_sum_lengths(data, &lengths);
-	if (data->probe == SCHED_RUNQSLOWER)
-		return data->count + data->missed;
-	return data->rows ? hist_count(&sum) : lengths_count(&lengths);
-}
-
 static void add_probe(struct json *json, struct sched *sched, enum sched_probe probe)
 {
 	_cleanup_sched_data_ struct sched_data fresh = {0};
@@ -86,7 +74,7 @@ static void add_probe(struct json *json, struct sched *sched, enum sched_probe p
 	json_object(json, sched_kind_get(probe)->name);
 	json_text(json, "state", state);
 	json_text(json, "reason", r < 0 && r != -ENOENT ? strerror(-r) : why);
-	json_u64(json, "count", r == 0 ? count_of(data) : 0);
+	json_u64(json, "count", r == 0 ? sched_data_count(data) : 0);
 	if (r == 0)
 		json_double(json, "from", (double)from_ms / 1e3);
 	json_object_end(json);
@@ -146,7 +134,7 @@ struct sched_waiting {
 /* Splits "runqlat.txt". Returns false if there is no such resource. */
 static bool find_resource(const char *name, struct resource *resource)
 {
-	char probe[32];
+	char probe[SCHED_NAME_BYTES];
 	const char *dot = strchr(name, '.');
 
 	if (!dot || (size_t)(dot - name) >= sizeof(probe))
@@ -167,7 +155,7 @@ static const char *check_query(const struct query *query, const struct resource 
 		return "seconds must be a number from 1 to 600";
 	if (query->follow < -1 || query->follow > 1)
 		return "follow must be 0 or 1";
-	if (query->follow == 1 && (resource->probe != SCHED_RUNQSLOWER || resource->json))
+	if (query->follow == 1 && (sched_form(resource->probe) != SCHED_EVENTS || resource->json))
 		return "only runqslower.txt can be followed";
 	if (query->follow == 1 && query->seconds != -1)
 		return "seconds and follow exclude each other";
@@ -243,16 +231,19 @@ static void fetch_later(const struct services *services, const struct resource *
 	answer->cancel_arg = wait;
 }
 
-static void follow_runqslower(const struct services *services, struct answer *answer)
+static void follow_events(const struct services *services, enum sched_probe probe,
+			  struct answer *answer)
 {
-	int r = sched_stream_new(&answer->stream, services->sched);
+	int r = sched_stream_new(&answer->stream, services->sched, probe);
+	char message[128];
 
 	if (r == 0) {
 		answer->status = 200;
 		answer->content_type = "text/plain; charset=utf-8";
 	} else if (r == -ENOENT) {
-		answer_failed(answer, 404,
-			      "runqslower doesn't run: PUT it with state running first");
+		snprintf(message, sizeof(message),
+			 "%s doesn't run: PUT it with state running first", probe_name(probe));
+		answer_failed(answer, 404, message);
 	} else if (r == -EBUSY) {
 		answer_failed(answer, 429, "8 clients follow already");
 	} else {
@@ -300,7 +291,7 @@ void sched_fetch(const struct services *services, const char *name, const struct
 	if (wrong) {
 		answer_failed(answer, 400, wrong);
 	} else if (query->follow == 1) {
-		follow_runqslower(services, answer);
+		follow_events(services, resource.probe, answer);
 	} else if (query->seconds > 0) {
 		fetch_later(services, &resource, (unsigned)query->seconds, answer, ready, arg);
 	} else {

@@ -21,4 +21,4 @@ int sched_restore(const struct services *services, const cJSON *saved, bool same
  * Creates a stream of runqslower's events as lines (api/resource/sched_stream.c); the caller owns
  * *ret. Returns 0, or -ENOENT, -EBUSY or -ENOMEM as sched_follow().
  */
-int sched_stream_new(struct stream **ret, struct sched *sched);
+int sched_stream_new(struct stream **ret, struct sched *sched, enum sched_probe probe);

@@ -76,7 +76,7 @@ static void wake_stream(void *arg)
 		slow->stream.wake(slow->stream.arg);
 }
 
-int sched_stream_new(struct stream **ret, struct sched *sched)
+int sched_stream_new(struct stream **ret, struct sched *sched, enum sched_probe probe)
 {
 	struct slow_stream *slow = calloc(1, sizeof(*slow));
 
@@ -85,7 +85,7 @@ int sched_stream_new(struct stream **ret, struct sched *sched)
 	slow->stream = (struct stream){.read = read_lines, .free = free_stream};
 	slow->text = (struct buf)BUF_INIT(TEXT_MAX);
 	sched_text_slow_head(&slow->text);
-	int r = sched_follow(sched, wake_stream, slow, &slow->follower);
+	int r = sched_follow(sched, probe, wake_stream, slow, &slow->follower);
 	if (r < 0) {
 		free_stream(&slow->stream);
 		return r;

@@ -77,11 +77,11 @@ static void put_hists(struct buf *out, const struct sched_data *data)
 	}
 }
 
-static void put_lengths(struct buf *out, const struct lengths *lengths)
+static void put_lengths(struct buf *out, const char *name, const struct lengths *lengths)
 {
 	uint64_t count = lengths_count(lengths);
 
-	chart_linear(out, "runqlen", lengths->slots, LENGTH_SLOTS);
+	chart_linear(out, name, lengths->slots, LENGTH_SLOTS);
 	if (count)
 		buf_printf(out, "occupancy: %.2f %%\n",
 			   100.0 * (double)(count - lengths->slots[0]) / (double)count);
@@ -89,18 +89,19 @@ static void put_lengths(struct buf *out, const struct lengths *lengths)
 
 static void put_cpus(struct buf *out, const struct sched_data *data)
 {
+	const char *name = sched_kind_get(data->probe)->name;
 	struct lengths sum;
 
 	for (size_t i = 0; i < data->count && !buf_error(out); i++) {
 		buf_printf(out, "\ncpu = %u\n", data->lengths[i].cpu);
-		put_lengths(out, &data->lengths[i].lengths);
+		put_lengths(out, name, &data->lengths[i].lengths);
 	}
 	sched_data_sum_lengths(data, &sum);
 	buf_str(out, "\nall CPUs\n");
-	put_lengths(out, &sum);
+	put_lengths(out, name, &sum);
 }
 
-/* ---- runqslower ---- */
+/* ---- events ---- */
 
 void sched_text_slow_head(struct buf *out)
 {
@@ -145,17 +146,14 @@ static void put_events(struct buf *out, const struct sched_data *data)
 		sched_text_slow(out, &data->events[i]);
 }
 
+static void (*const forms[SCHED_FORMS])(struct buf *out, const struct sched_data *data) = {
+	[SCHED_HIST] = put_hists,
+	[SCHED_LENGTHS] = put_cpus,
+	[SCHED_EVENTS] = put_events,
+};
+
 void sched_text(struct buf *out, const struct sched_data *data)
 {
 	put_head(out, data);
-	switch (data->probe) {
-	case SCHED_RUNQLEN:
-		put_cpus(out, data);
-		break;
-	case SCHED_RUNQSLOWER:
-		put_events(out, data);
-		break;
-	default:
-		put_hists(out, data);
-	}
+	forms[sched_form(data->probe)](out, data);
 }

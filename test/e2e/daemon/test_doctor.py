@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from helpers import BIN, wait_for
+from sched_client import PROBES
 from seccomp import BPF, PERF_EVENT_OPEN, forbidding, needs_filters
 
 NOBODY = 65534
@@ -124,9 +125,7 @@ def test_json_has_its_shape(needs_bpf):
 
 def test_probes_of_sched_have_a_row_each(needs_bpf):
     found = report()
-    assert [row["name"] for row in found.doc["sched"]] == [
-        "runqlat", "runqlen", "runqslower", "cpudist", "offcpudist"
-    ]  # fmt: skip
+    assert [row["name"] for row in found.doc["sched"]] == PROBES
     for row in found.doc["sched"]:
         assert row["state"] in STATES and row["reason"]
         assert set(row["needs"]) <= set(found.rows)

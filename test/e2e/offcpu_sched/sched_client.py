@@ -1,10 +1,14 @@
 """What tests of /sched share: its calls over HTTP, and a reader of its stream."""
 import http.client
 import json
+import re
 import socket
 import threading
 
-PROBES = ["runqlat", "runqlen", "runqslower", "cpudist", "offcpudist"]
+from helpers import ROOT
+
+# Those of THE LIST; each is called as its number there.
+PROBES = [name.lower() for name in re.findall(r"\bX\((\w+), ", (ROOT / "bpf/shared/sched_probes.h").read_text())]
 
 
 class Sched:

@@ -110,23 +110,42 @@ static const char *metrics(struct scripted_api *api)
 	return reply->body;
 }
 
-#define ALL_SCHED                                                                                  \
-	"{\"cmd\":{\"probe\":[\"runqlat\",\"runqlen\",\"runqslower\",\"cpudist\",\"offcpudist\"]}" \
-	","                                                                                        \
-	"\"state\":\"running\"}"
-
 static void all_lines_have_the_form_that_prometheus_reads(void **state)
 {
 	struct scripted_api *api = *state;
 	unsigned idle = read_all(metrics(api));
 
 	assert_true(idle > 80);
-	api_put(api, "/sched", ALL_SCHED);
+	api_put(api, "/sched", api_all_sched(api));
 	api_choose(api, "\"oncpu\",\"offcpu\",\"mem\",\"mem_glibc\"", "");
 	scripted->hists_rows[0] = (struct hist_row){.hist = {.slots = {1, 2, 3}}};
 	scripted->hists_count = 1;
 	scripted->lengths.slots[1] = 1;
-	assert_int_equal(read_all(metrics(api)), idle + 5); /* three histograms, runqlen's two */
+	/* a family for each histogram, two for runqlen */
+	unsigned families = (unsigned)__builtin_popcount(sched_probes_of(SCHED_HIST)) + 2;
+	assert_int_equal(read_all(metrics(api)), idle + families);
+}
+
+static void each_probe_of_sched_has_its_metric(void **state)
+{
+	struct scripted_api *api = *state;
+
+	api_put(api, "/sched", api_all_sched(api));
+	scripted->hists_rows[0] = (struct hist_row){.hist = {.slots = {1, 2, 3}}};
+	scripted->hists_count = 1;
+	scripted->lengths.slots[1] = 1;
+	const char *text = metrics(api);
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		const struct sched_kind *kind = sched_kind_get(i);
+		char head[256];
+
+		snprintf(head, sizeof(head), "\n# HELP stackprobe_%s %s\n", kind->metric_name,
+			 kind->metric_help);
+		assert_has(text, head);
+		snprintf(head, sizeof(head), "\nstackprobe_%s%s", kind->metric_name,
+			 sched_form(i) == SCHED_EVENTS ? " " : "_bucket{");
+		assert_has(text, head);
+	}
 }
 
 static void probes_are_up_while_they_collect(void **state)
@@ -205,7 +224,7 @@ static void histograms_of_sched_add_up(void **state)
 	struct scripted_api *api = *state;
 	const char *text;
 
-	api_put(api, "/sched", ALL_SCHED);
+	api_put(api, "/sched", api_all_sched(api));
 	scripted->hists_rows[0] = (struct hist_row){
 		.hist = {.slots = {[0] = 1, [2] = 3, [HIST_SLOTS - 1] = 2}, .sum_ns = 1500000000}};
 	scripted->hists_count = 1;
@@ -332,6 +351,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORKER(all_lines_have_the_form_that_prometheus_reads),
+		WORKER(each_probe_of_sched_has_its_metric),
 		WORKER(probes_are_up_while_they_collect),
 		WORKER(counters_of_the_kernels_side_are_shown),
 		WORKER(truncated_stacks_are_counted_by_cause_and_process),

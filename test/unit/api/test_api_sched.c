@@ -2,11 +2,6 @@
 /* /sched: what a PUT turns on, GET's status, and histograms as text and JSON. */
 #include "unit/lib/scripted_api.h"
 
-#define ALL_PROBES                                                                                 \
-	"{\"cmd\":{\"probe\":[\"runqlat\",\"runqlen\",\"runqslower\",\"cpudist\",\"offcpudist\"]}" \
-	","                                                                                        \
-	"\"state\":\"running\"}"
-
 static void put(struct scripted_api *api, const char *body)
 {
 	api_put(api, "/sched", body);
@@ -40,7 +35,7 @@ static void without_snoopers_all_processes_are_meant(void **state)
 {
 	struct scripted_api *api = *state;
 
-	put(api, ALL_PROBES);
+	put(api, api_all_sched(api));
 	assert_true(scripted->hists && scripted->hists_settings.everybody);
 	assert_int_equal(scripted->hists_settings.probes, (1u << SCHED_COUNT) - 1);
 	assert_int_equal(scripted->hists_settings.slow_ns, 10 * NS_PER_MS);
@@ -66,7 +61,7 @@ static void get_has_what_a_put_takes_and_how_much_was_counted(void **state)
 {
 	struct scripted_api *api = *state;
 
-	put(api, ALL_PROBES);
+	put(api, api_all_sched(api));
 	count_three(0);
 	scripted->sum.hists_refused = 4;
 	scripted->sum.slow_lost = 5;
@@ -130,12 +125,12 @@ static void what_no_probe_can_do_is_a_503_and_changes_nothing(void **state)
 	struct scripted_api *api = *state;
 
 	scripted_fail(SCRIPTED_HISTS, -EPERM);
-	assert_failed(api_ask(api, "PUT", "/sched", ALL_PROBES), 503, "scripted error -1");
+	assert_failed(api_ask(api, "PUT", "/sched", api_all_sched(api)), 503, "scripted error -1");
 	assert_false(scripted->started);
 	assert_string_equal(get(api)->body, "{}\n");
 	assert_false(folder_has(&api->folder, "state.json"));
 	scripted_fail(SCRIPTED_HISTS, 0);
-	put(api, ALL_PROBES);
+	put(api, api_all_sched(api));
 	assert_true(folder_has(&api->folder, "state.json"));
 }
 

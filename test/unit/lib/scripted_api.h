@@ -249,6 +249,21 @@ static inline const char *api_body(struct scripted_api *api, const char *probes,
 	return api->body;
 }
 
+/* Returns the body that starts all probes of /sched, of all processes. */
+static inline const char *api_all_sched(struct scripted_api *api)
+{
+	struct buf out = BUF_INIT(sizeof(api->body));
+
+	for (int i = 0; i < SCHED_COUNT; i++)
+		buf_printf(&out, "%s\"%s\"", i ? "," : "{\"cmd\":{\"probe\":[",
+			   sched_kind_get(i)->name);
+	buf_str(&out, "]},\"state\":\"running\"}");
+	assert_int_equal(buf_error(&out), 0);
+	snprintf(api->body, sizeof(api->body), "%.*s", (int)out.len, out.data);
+	buf_done(&out);
+	return api->body;
+}
+
 /* A PUT that has to be taken. */
 static inline void api_put(struct scripted_api *api, const char *path, const char *body)
 {

@@ -3,7 +3,10 @@
  */
 #include "unit/engine/engine_scene.h"
 
-#include "sched/sched.h"
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sched/sched_state.h"
 
 #define OF(probe) (1u << SCHED_##probe)
 
@@ -329,11 +332,12 @@ static void a_follower_gets_events_from_then_on(void **state)
 	uint64_t missed;
 	unsigned calls = 0;
 
-	assert_int_equal(sched_follow(test.sched, woken, &calls, &follower), -ENOENT);
+	assert_int_equal(sched_follow(test.sched, SCHED_RUNQSLOWER, woken, &calls, &follower),
+			 -ENOENT);
 	assert_int_equal(snoopers_add_id(test.spec.snoopers, scene->process.pid), 0);
 	assert_int_equal(apply(OF(RUNQSLOWER)), 0);
 	wait_slowly(&scene->process, 1);
-	assert_int_equal(sched_follow(test.sched, woken, &calls, &follower), 0);
+	assert_int_equal(sched_follow(test.sched, SCHED_RUNQSLOWER, woken, &calls, &follower), 0);
 	assert_int_equal(sched_follower_next(follower, &entry, &missed), 0);
 	wait_slowly(&scene->process, 2);
 	wait_slowly(&scene->other, 3);
@@ -361,10 +365,12 @@ static void a_slow_follower_misses_the_oldest(void **state)
 	unsigned calls = 0;
 
 	assert_int_equal(apply(OF(RUNQSLOWER)), 0);
-	assert_int_equal(sched_follow(test.sched, woken, &calls, &follower), 0);
+	assert_int_equal(sched_follow(test.sched, SCHED_RUNQSLOWER, woken, &calls, &follower), 0);
 	for (int i = 1; i < SCHED_FOLLOWERS_MAX; i++)
-		assert_int_equal(sched_follow(test.sched, woken, &calls, &others[i]), 0);
-	assert_int_equal(sched_follow(test.sched, woken, &calls, &others[0]), -EBUSY);
+		assert_int_equal(
+			sched_follow(test.sched, SCHED_RUNQSLOWER, woken, &calls, &others[i]), 0);
+	assert_int_equal(sched_follow(test.sched, SCHED_RUNQSLOWER, woken, &calls, &others[0]),
+			 -EBUSY);
 	for (uint64_t i = 0; i < SLOW_LOG_EVENTS + 3; i++)
 		wait_slowly(&scene->process, i);
 	assert_int_equal(sched_follower_next(follower, &entry, &missed), 1);
@@ -404,6 +410,63 @@ static void slow_waits_are_listed_with_those_of_before(void **state)
 	sched_data_done(&fresh);
 }
 
+/* ---- reports ---- */
+
+/* Returns what sched_report() writes into the log. */
+static const char *report(void)
+{
+	static char text[4096];
+	int log = memfd_create("log", 0), before = dup(STDERR_FILENO);
+
+	assert_true(log >= 0 && before >= 0);
+	dup2(log, STDERR_FILENO);
+	sched_report(test.sched);
+	dup2(before, STDERR_FILENO);
+	ssize_t len = pread(log, text, sizeof(text) - 1, 0);
+	assert_true(len > 0);
+	text[len] = '\0';
+	close(log);
+	close(before);
+	return text;
+}
+
+static void a_report_tells_of_each_probe_what_is_new(void **state)
+{
+	struct scene *scene = *state;
+
+	assert_int_equal(apply(OF(RUNQLAT) | OF(RUNQLEN) | OF(RUNQSLOWER) | OF(CPUDIST)), 0);
+	counted(5);
+	scripted->lengths = (struct lengths){.slots = {3, 1}};
+	wait_slowly(&scene->process, 7 * NS_PER_MS);
+	assert_string_equal(report(),
+			    "info sched, the last 3600 s; runqlat: 5 waits for a CPU, half below "
+			    "1 us, 99 % below 1 us; runqlen: a task waited in 25.0 % of the looks; "
+			    "runqslower: 1 longer than 1000 us; cpudist: 5 times on a CPU, half "
+			    "below 1 us, 99 % below 1 us\n");
+	counted(8);
+	scripted->lengths.slots[0] += 6;
+	assert_has(report(), "; runqlat: 3 waits for a CPU, half below");
+	assert_has(report(), "; runqlat: 0 waits for a CPU; runqlen: no look; runqslower: 0 longer "
+			     "than 1000 us; cpudist: 0 times on a CPU\n");
+}
+
+static void a_report_begins_at_zero_with_its_probe(void **unused)
+{
+	static struct measured measured;
+
+	(void)unused;
+	assert_int_equal(apply(OF(RUNQLAT)), 0);
+	counted(50);
+	assert_has(report(), "; runqlat: 50 waits");
+	test.spec.running = false;
+	assert_int_equal(apply(OF(RUNQLAT)), 0);
+	assert_int_equal(measure(&measured, SCHED_RUNQLAT, 3600), 0); /* turns it on again */
+	test.spec.running = true;
+	assert_int_equal(apply(OF(RUNQLAT)), 0);
+	counted(60);
+	assert_has(report(), "; runqlat: 60 waits");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -425,6 +488,8 @@ int main(void)
 		SCHED_TEST(a_follower_gets_events_from_then_on),
 		SCHED_TEST(a_slow_follower_misses_the_oldest),
 		SCHED_TEST(slow_waits_are_listed_with_those_of_before),
+		SCHED_TEST(a_report_tells_of_each_probe_what_is_new),
+		SCHED_TEST(a_report_begins_at_zero_with_its_probe),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,14 +133,25 @@ static void events_since_a_number_are_those_and_no_others(void **state)
 	assert_int_equal(data.count, 3);
 }
 
-static void probes_are_found_by_name_in_any_case(void **state)
+static void all_that_was_counted_is_summed_by_form(void **state)
 {
+	struct hist_row rows[2] = {{.hist = {.slots = {1, 2}}}, {.hist = {.slots = {4}}}};
+	struct cpu_lengths lengths[2] = {{0, {.slots = {8}}}, {1, {.slots = {0, 16}}}};
+	struct slow_entry events[3] = {{0}};
+
 	(void)state;
-	for (int i = 0; i < SCHED_COUNT; i++)
-		assert_int_equal(sched_kind_find(sched_kind_get(i)->name), i);
-	assert_int_equal(sched_kind_find("RunQSlower"), SCHED_RUNQSLOWER);
-	assert_int_equal(sched_kind_find("runq"), -ENOENT);
-	assert_int_equal(sched_kind_find(""), -ENOENT);
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		struct sched_data data = {.probe = i,
+					  .rows = rows,
+					  .lengths = lengths,
+					  .events = events,
+					  .count = 2,
+					  .missed = 30};
+		static const uint64_t expected[SCHED_FORMS] = {
+			[SCHED_HIST] = 7, [SCHED_LENGTHS] = 24, [SCHED_EVENTS] = 32};
+
+		assert_int_equal(sched_data_count(&data), expected[sched_form(i)]);
+	}
 }
 
 int main(void)
@@ -153,7 +164,7 @@ int main(void)
 		cmocka_unit_test(the_log_keeps_the_last_events_in_their_order),
 		cmocka_unit_test(waits_keep_their_container_as_long_as_they_are_there),
 		cmocka_unit_test(events_since_a_number_are_those_and_no_others),
-		cmocka_unit_test(probes_are_found_by_name_in_any_case),
+		cmocka_unit_test(all_that_was_counted_is_summed_by_form),
 	};
 
 	return cmocka_run_group_tests_name("sched_data", tests, NULL, NULL);
