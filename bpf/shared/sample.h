@@ -94,8 +94,10 @@ enum truncation { TRUNCATIONS(NAMED_VALUE) TRUNCATED_COUNT };
 	X(LOST_HELD_FULL, "held_full")                                                             \
 	/* an event of mmap or munmap found no room in its ring buffer */                          \
 	X(LOST_MAPPED_FULL, "mapped_full")                                                         \
-	/* the arguments of a call found no room until its return */                               \
+	/* a call or another event that has begun found no room until its end */                   \
 	X(LOST_PENDING_FULL, "pending_full")                                                       \
+	/* the end of an event never came, or too late (bpf/stack/probe_halves.h) */               \
+	X(LOST_UNENDED, "unended")                                                                 \
 	/* the size of a page fault could not be measured (bpf/shared/faults.h) */                 \
 	X(LOST_UNMEASURED, "unmeasured")                                                           \
 	/* Counted by the daemon: */                                                               \
@@ -162,7 +164,9 @@ struct stack_count {
 	/* off-CPU, memory: the waits, faults, allocations that the samples stand for; other probes:
 	 * the same as `weight`. */
 	uint64_t events;
-	uint64_t waiting; /* off-CPU: threads that still wait there when the window ends */
+	/* off-CPU: threads that still wait there when the window ends; other events with a begin
+	 * and an end: those that go on then. The daemon keeps the stack's frames for them. */
+	uint64_t waiting;
 };
 
 /*
