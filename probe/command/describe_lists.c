@@ -25,8 +25,9 @@ static void write_needs(struct buf *out, const struct kind *kind)
 
 void describe_probes(struct buf *out)
 {
-	buf_str(out, "| probe | shows | weight | counted beside it | needs (`stackprobe doctor`) |\n"
-		     "|---|---|---|---|---|\n");
+	buf_str(out,
+		"| probe | shows | weight | counted beside it | needs (`stackprobe doctor`) |\n"
+		"|---|---|---|---|---|\n");
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		const struct kind *kind = kind_get(i);
 

@@ -56,7 +56,8 @@ static struct jfr_wish jfr_wish_of(const struct engine *engine)
 	const struct java_wish *wish = &engine->java;
 
 	return (struct jfr_wish){
-		.probes = may_record(engine) ? subscriber_probes(engine->java_of) & kinds_recorded() : 0,
+		.probes = may_record(engine) ? subscriber_probes(engine->java_of) & kinds_recorded()
+					     : 0,
 		.period_ms = (uint32_t)((engine->sampling.period_ns + NS_PER_MS / 2) / NS_PER_MS),
 		.interval_ns = wish->interval_ns,
 	};

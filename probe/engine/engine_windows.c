@@ -169,8 +169,7 @@ static void tell_of_unheld(struct engine *engine, const struct engine_stats *sta
 		return;
 	log_warn("%s: %llu allocations found no room among the %u that are held, and are "
 		 "missing in view=inuse; raise bpf.allocations, or mem_sample_bytes",
-		 kind_get(kind_of_heap())->name,
-		 (unsigned long long)(lost - engine->unheld_before),
+		 kind_get(kind_of_heap())->name, (unsigned long long)(lost - engine->unheld_before),
 		 tracer_held_max(engine->tracer));
 	engine->unheld_before = lost;
 }

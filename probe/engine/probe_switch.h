@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Turns probes on and off. A probe is started (kind/kind.h) when somebody wants it, and stopped when
- * nobody does; the other probes are left alone. Loop thread only.
+ * Turns probes on and off. A probe is started (kind/kind.h) when somebody wants it, and stopped
+ * when nobody does; the other probes are left alone. Loop thread only.
  */
 #pragma once
 

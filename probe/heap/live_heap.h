@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Live heap of the probe mem_glibc: profiles of what processes hold now, made on request by jobs of the
- * bulk worker from the kernel's map of allocations and from the programs' mappings. Owns the stack
- * cache. Removes the kernel's dead entries: those of processes that ended, called exec or are no
- * targets any more. Loop thread only.
+ * Live heap of the probe mem_glibc: profiles of what processes hold now, made on request by jobs of
+ * the bulk worker from the kernel's map of allocations and from the programs' mappings. Owns the
+ * stack cache. Removes the kernel's dead entries: those of processes that ended, called exec or are
+ * no targets any more. Loop thread only.
  */
 #pragma once
 

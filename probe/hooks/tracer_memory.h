@@ -9,8 +9,8 @@
 #include "kernel/tracer.h"
 
 /*
- * Starts to sample page faults of targets of the probe mem, one in `sample_bytes` bytes in the mean, 0:
- * each fault. Called again, changes that. Errors as tracer_start().
+ * Starts to sample page faults of targets of the probe mem, one in `sample_bytes` bytes in the
+ * mean, 0: each fault. Called again, changes that. Errors as tracer_start().
  */
 int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, struct why *why);
 

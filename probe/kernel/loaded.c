@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Objects that are loaded beside `life`: the list of them, and those that a probe has for itself. */
+/* What is loaded beside `life`: the list of objects, and those that a probe has for itself. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -135,8 +135,8 @@ int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to);
 int tracer_set_types(struct tracer *tracer, struct bpf_object_open_opts *options);
 
 /*
- * Opens a skeleton, name_bpf of name.skel.h, with the kernel's types. Evaluates to 0 and *ret, which
- * the caller owns, or to a negative errno.
+ * Opens a skeleton, name_bpf of name.skel.h, with the kernel's types. Evaluates to 0 and *ret,
+ * which the caller owns, or to a negative errno.
  */
 #define tracer_open(tracer, name, ret)                                                             \
 	({                                                                                         \

@@ -38,11 +38,8 @@ const struct kind probe_oncpu = {
 	.deepflow = 1,
 	.recorded_max = 1ULL << 50, /* ns: 13 days */
 	.pages = pages,
-	.needs = {NEEDS_PROGRAMS,
-		  {CAN_CPU_CLOCK},
-		  NEEDS_DATA,
-		  NEEDS_KERNEL_NAMES,
-		  NEEDS_FILE_NAMES},
+	.needs =
+		{NEEDS_PROGRAMS, {CAN_CPU_CLOCK}, NEEDS_DATA, NEEDS_KERNEL_NAMES, NEEDS_FILE_NAMES},
 	.prepare = prepare_clock,
 	.start = start_clock,
 	.stop = stop_clock,

@@ -41,7 +41,7 @@ struct param {
 	 */
 	const char *instead_of;
 	bool zero_is_default;
-	bool alias; /* another name of a row: accepted, not shown */
+	bool alias;	  /* another name of a row: accepted, not shown */
 	const char *unit; /* of a number; NULL: it has none */
 	const char *help; /* what it means, for doc/ (Markdown, a sentence without its full stop) */
 	bool logged;	  /* of a probe: the log tells the value when it takes effect */
@@ -63,7 +63,7 @@ struct param_table {
 	size_t count;
 };
 
-/* Sets the values of rows, which a row without a name ends, to their defaults, in a probe's struct. */
+/* Sets the values of a probe's rows, in the probe's own struct, to their defaults. */
 void params_default_rows(const struct param *rows, void *values);
 
 /* Sets all params of the table to their defaults, and the rest to 0. */

@@ -369,7 +369,8 @@ int session_apply(struct session *session, const struct spec *spec, struct why *
 	if (told)
 		spec_done(&before);
 	cleaner_set_folders(session->cleaner, spec->params.svg_dir, spec->params.flame_dir);
-	if (!told || !params_equal(flamegraph_params(), PARAM_OF_UPLOADS, &before.params, &spec->params))
+	if (!told ||
+	    !params_equal(flamegraph_params(), PARAM_OF_UPLOADS, &before.params, &spec->params))
 		uploads_apply(session->uploads, &spec->params);
 	session_arm_window(session, !collected);
 	return 0;

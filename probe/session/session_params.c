@@ -10,8 +10,8 @@
 #define NUMBER(field)	     PARAM_NUMBER_OF(struct params, field)
 #define TEXT(kind, field)    PARAM_TEXT_OF(kind, struct params, field)
 #define CHOICE(field, texts) PARAM_CHOICE_OF(struct params, field, texts)
-#define SVG_DIR	      "/var/log/stackprobe/stacktrace"
-#define FLAME_DIR     "/var/log/stackprobe/flamegraph"
+#define SVG_DIR		     "/var/log/stackprobe/stacktrace"
+#define FLAME_DIR	     "/var/log/stackprobe/flamegraph"
 
 /* By enum frame_detail. */
 static const char *const frame_details[] = {"line", "name", "signature", NULL};

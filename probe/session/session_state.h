@@ -50,9 +50,9 @@ struct session {
 	uint32_t unsent;	  /* probes whose window began before there was a server */
 	struct session_stats stats;
 	struct cleaner *cleaner;
-	struct fetch *fetches;	  /* fetches under way */
+	struct fetch *fetches;			/* fetches under way */
 	union probe_settings said[PROBE_COUNT]; /* as logged; all bits set: none */
-	unsigned writing;	  /* profiles whose files aren't written yet */
+	unsigned writing;			/* profiles whose files aren't written yet */
 	bool uploads_closed;
 	void (*closed)(void *arg);
 	void *closed_arg;

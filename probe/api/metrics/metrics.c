@@ -89,8 +89,7 @@ void metrics_write(const struct services *services, const struct caller *caller,
 		const struct measures *measures = all[i].measures;
 
 		if (measures->scope != OF_PROCESS || caller->role >= ROLE_READ)
-			measures_lines(&answer->body, measures,
-				       (const char *)&figures + all[i].at);
+			measures_lines(&answer->body, measures, (const char *)&figures + all[i].at);
 	}
 }
 

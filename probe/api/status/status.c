@@ -125,17 +125,20 @@ static void add_files(struct json *json, const struct session_stats *stats)
 	json_object_end(json);
 }
 
-/* Returns whether /metrics has the series by process, or why not. */
-static const char *process_counters(const struct times_state *state)
+/* Says whether /metrics has the series by process, or why not. */
+static void process_counters(const struct times_state *state, struct why *says)
 {
+	const struct kind *with = kind_get((enum probe)__builtin_ctz(kinds_at_switch()));
+
 	if (state->why[0])
-		return state->why;
-	if (!state->is_on)
-		return "off: they come with offcpu and with /sched";
-	if (!state->has_delays)
-		return "running without process_runq_wait_seconds_total: the kernel doesn't count "
-		       "it (CONFIG_SCHED_INFO)";
-	return "running";
+		why_set(says, "%s", state->why);
+	else if (!state->is_on)
+		why_set(says, "off: they come with %s and with /sched", with->name);
+	else if (!state->has_delays)
+		why_set(says, "running without process_runq_wait_seconds_total: the kernel doesn't "
+			      "count it (CONFIG_SCHED_INFO)");
+	else
+		why_set(says, "running");
 }
 
 void status_upload(struct json *json, const struct upload_status *status)
@@ -170,6 +173,7 @@ void status_flamegraph(struct json *json, const struct services *services, const
 	struct status_process_list processes = {services, json};
 	const struct engine_stats *stats;
 	struct figures figures;
+	struct why counters;
 
 	figures_read(&figures, services);
 	stats = &figures.engine;
@@ -180,7 +184,8 @@ void status_flamegraph(struct json *json, const struct services *services, const
 	}
 	json_object_end(json);
 	measures_json_object(json, &unwind_measures, &stats->targets.tables);
-	json_text(json, "process_counters", process_counters(&stats->times_state));
+	process_counters(&stats->times_state, &counters);
+	json_text(json, "process_counters", counters.text);
 	add_files(json, &figures.files);
 	status_runtimes(json, &figures);
 	measures_json(json, &symbol_measures, &stats->files);

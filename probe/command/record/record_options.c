@@ -34,8 +34,8 @@ static const char usage[] =
 	"\n"
 	"  -p, --pid PID[,PID]...   these processes and what they start meanwhile; may be "
 	"repeated\n"
-	"  -e, --event PROBE,...    what is recorded (default oncpu)\n"
-	"      --view VIEW          of mem_glibc: alloc (default); inuse, mmap: what the processes "
+	"  -e, --event PROBE,...    what is recorded (default %s)\n"
+	"      --view VIEW          of %s: alloc (default); inuse, mmap: what the processes "
 	"hold\n"
 	"                           at the end of what they got since the begin\n"
 	"  -d, --duration SECONDS   end after that time, fractions allowed\n"
@@ -191,7 +191,7 @@ static int take_option(struct record_options *options, int c)
 		options->quiet = true;
 		return GO_ON;
 	case 'h':
-		fputs(usage, stdout);
+		printf(usage, kind_get(kind_of_clock())->name, kind_get(kind_of_heap())->name);
 		return 0;
 	default:
 		return EXIT_USAGE; /* getopt said why */
@@ -229,8 +229,13 @@ static int check_record_options(struct record_options *options)
 		return usage_error("either -p or a command, not both", NULL);
 	if (!options->ids_count && !options->command)
 		return usage_error("what is to be recorded? -p PID, or a command", NULL);
-	if (options->view != VIEW_ALL && !(options->probes & 1u << kind_of_heap()))
-		return usage_error("--view is of the probe mem_glibc", NULL);
+	if (options->view != VIEW_ALL && !(options->probes & 1u << kind_of_heap())) {
+		char what[64];
+
+		snprintf(what, sizeof(what), "--view is of the probe %s",
+			 kind_get(kind_of_heap())->name);
+		return usage_error(what, NULL);
+	}
 	if (options->view != VIEW_ALL && options->command)
 		return usage_error("what a command holds is gone when it ends: --view with -p",
 				   NULL);

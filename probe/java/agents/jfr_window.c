@@ -117,7 +117,8 @@ static void check_files(struct jfr_vm *vm, int error, struct jfrfile *const file
 		if (!(vm->probes & 1U << probe))
 			continue;
 		const struct jfr_head *head = &files[probe]->head;
-		if (head->sequence != vm->sequence || files[probe]->weight > kind_get(probe)->recorded_max ||
+		if (head->sequence != vm->sequence ||
+		    files[probe]->weight > kind_get(probe)->recorded_max ||
 		    !are_counts_sane(files[probe])) {
 			error = -EBADMSG;
 		} else if (head->from_us != jfr->from_us || head->to_us != jfr->to_us) {

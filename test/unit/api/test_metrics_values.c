@@ -266,8 +266,10 @@ static void off_cpu(void **state)
 	const union kind_stats figures = {{1, 2}};
 
 	(void)state;
-	assert_lines(kind_get(PROBE_OFFCPU)->measures, &figures, "waits_over_maxblock_total 1\nunseen_waits 2\n");
-	assert_keys(kind_get(PROBE_OFFCPU)->measures, &figures, "\"waits_over_maxblock\":1,\"unseen_waits\":2");
+	assert_lines(kind_get(PROBE_OFFCPU)->measures, &figures,
+		     "waits_over_maxblock_total 1\nunseen_waits 2\n");
+	assert_keys(kind_get(PROBE_OFFCPU)->measures, &figures,
+		    "\"waits_over_maxblock\":1,\"unseen_waits\":2");
 }
 
 /* ---- what isn't read out of statistics ---- */

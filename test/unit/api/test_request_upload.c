@@ -36,12 +36,16 @@ static void where_profiles_are_sent_is_nothing_of_files(void **state)
 	assert_int_equal(b.result, 0);
 	assert_int_equal(b.spec.params.pyroscope_api, PYROSCOPE_INGEST);
 	assert_string_equal(pyroscope_api_name(PYROSCOPE_INGEST), "ingest");
-	assert_true(params_equal(flamegraph_params(), PARAM_OF_FILES, &a.spec.params, &b.spec.params));
-	assert_true(params_equal(flamegraph_params(), PARAM_OF_UPLOADS, &a.spec.params, &a.spec.params));
-	assert_false(params_equal(flamegraph_params(), PARAM_OF_UPLOADS, &a.spec.params, &b.spec.params));
+	assert_true(
+		params_equal(flamegraph_params(), PARAM_OF_FILES, &a.spec.params, &b.spec.params));
+	assert_true(params_equal(flamegraph_params(), PARAM_OF_UPLOADS, &a.spec.params,
+				 &a.spec.params));
+	assert_false(params_equal(flamegraph_params(), PARAM_OF_UPLOADS, &a.spec.params,
+				  &b.spec.params));
 	b.spec.params.pyroscope_api = PYROSCOPE_PUSH;
 	strcpy(b.spec.params.pyroscope_server, "x:1");
-	assert_false(params_equal(flamegraph_params(), PARAM_OF_UPLOADS, &a.spec.params, &b.spec.params));
+	assert_false(params_equal(flamegraph_params(), PARAM_OF_UPLOADS, &a.spec.params,
+				  &b.spec.params));
 }
 
 static void a_password_is_not_kept(void **state)

@@ -50,9 +50,8 @@ static void add(struct fixture *fixture, const char *thread, uint32_t node, uint
 
 static char *write_lines(const struct fixture *fixture, enum probe probe, uint32_t start)
 {
-	struct profile_meta meta = {.probe = probe,
-				    .deepflow = kind_get(probe)->deepflow,
-				    .records = fixture->records};
+	struct profile_meta meta = {
+		.probe = probe, .deepflow = kind_get(probe)->deepflow, .records = fixture->records};
 
 	return write_with("jsonl", fixture->tree, start, &meta);
 }

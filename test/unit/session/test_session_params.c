@@ -80,8 +80,8 @@ static void every_row_of_a_probe_is_in_the_table(void **state)
 			const struct param *shown = row_of(flamegraph_params(), row->name);
 
 			assert_non_null(shown);
-			assert_int_equal(shown->offset, offsetof(struct params, probes[probe]) +
-								row->offset);
+			assert_int_equal(shown->offset,
+					 offsetof(struct params, probes[probe]) + row->offset);
 			assert_true(row->offset + sizeof(int64_t) <= PROBE_SETTINGS_BYTES);
 			assert_true(is_number(row));
 		}
