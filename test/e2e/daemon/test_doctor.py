@@ -12,6 +12,8 @@ import pytest
 from helpers import BIN, wait_for
 from seccomp import BPF, PERF_EVENT_OPEN, forbidding, needs_filters
 
+pytestmark = pytest.mark.xdist_group("sysctl")
+
 NOBODY = 65534
 SWAPON = 167  # x86-64
 STATES = {"yes", "limited", "no"}

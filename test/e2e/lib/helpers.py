@@ -17,11 +17,14 @@ from typing import NamedTuple
 
 import pytest
 
+from beside import TAG, WORKER, own_programs
 from folded import Profile
 
 ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(os.environ.get("STACKPROBE_BIN", ROOT / "build/stackprobe")).resolve()
-PROGRAMS = Path(os.environ.get("STACKPROBE_PROGRAMS", ROOT / "build/test/programs")).resolve()
+BUILT_PROGRAMS = Path(os.environ.get("STACKPROBE_PROGRAMS", ROOT / "build/test/programs")).resolve()
+PROGRAMS = own_programs(BUILT_PROGRAMS)
+BPF_PROGRAMS = BUILT_PROGRAMS.parent / "bpf"
 SAN = os.environ.get("STACKPROBE_SAN") == "1"
 
 # 1000 Hz keeps step with the scheduler's ticks (250 a second): where others want the CPU as well, a
@@ -69,6 +72,14 @@ def wait_burned(*pids, seconds=1, within=60):
         return {pid: (cpu_ns(pid) - before_ns) / 1e9 for pid, before_ns in began.items()}
 
     wait_for(lambda: min(used().values()) >= seconds, within, 0.05, why=lambda: f"{seconds} s of CPU time: {used()}")
+
+
+def ours(comm, **keys):
+    """An entry of proc_name. Where tests run beside each other it chooses this test's worker's processes; those in
+    containers have names of their own, c_…."""
+    if WORKER and not comm.startswith("^c_"):
+        keys.setdefault("cmdline", TAG)
+    return {"comm": comm, **keys}
 
 
 class Response(NamedTuple):
@@ -277,7 +288,7 @@ class Daemon:
 
     def wanting(self, *entries, pids=(), probes=("oncpu",), state="running", **params):
         """A body for PUT. An entry is a comm pattern or a whole entry of proc_name."""
-        names = [e if isinstance(e, dict) else {"comm": e} for e in entries]
+        names = [ours(**e) if isinstance(e, dict) else ours(e) for e in entries]
         return {
             "cmd": {"probe": list(probes)},
             "snoopers": {"proc_id": list(pids), "proc_name": names},

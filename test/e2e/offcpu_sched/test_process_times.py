@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import oracle
-from helpers import program, wait_burned, wait_for
+from helpers import ours, program, wait_burned, wait_for
 
 WAYS = ([], ["leave"], ["exec"])
 SERIES = re.compile(
@@ -218,7 +218,7 @@ def test_who_is_not_chosen_has_no_series(profiler, start):
 def observe(profiler, *names):
     """PUT /sched."""
     body = {"cmd": {"probe": ["runqlat"]}, "state": "running",
-            "snoopers": {"proc_name": [{"comm": name} for name in names]}}
+            "snoopers": {"proc_name": [ours(name) for name in names]}}
     answer = profiler.request("PUT", "/sched", json.dumps(body))
     assert answer.status == 200, answer.text
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from helpers import PROGRAMS, ROOT, program, wait_for
+from helpers import BPF_PROGRAMS, ROOT, program, wait_for
 from whole import (ENOUGH, HZ, assert_chain, assert_whole, chain, is_kernel, run, share, truncated,
                    user_frames)  # fmt: skip
 
@@ -196,7 +196,7 @@ def test_walks_that_interrupt_walks_do_not_mix(profiler, start):
     target = start("chain", depth, 60, "ticks")
     wait_for(lambda: target.cpu_ns_now() > 1e8, why="it burns")
     profiler.profile(pids=[target.pid], frequency=HZ, thread_frame=0, max_overhead=100)
-    nested = [PROGRAMS.parent / "bpf/nested", profiler.pid, target.pid, program("chain"), "tick", 8]
+    nested = [BPF_PROGRAMS / "nested", profiler.pid, target.pid, program("chain"), "tick", 8]
     answer = subprocess.run([str(arg) for arg in nested], capture_output=True, text=True, timeout=60)
     if answer.returncode == 3:
         pytest.skip(answer.stderr)
