@@ -294,7 +294,8 @@ UNITFLAGS_test_target_runtime := $(TARGETFLAGS) $(foreach f,runtime_ask table_py
 UNITFLAGS_test_target_select := $(TARGETFLAGS)
 $(BUILD)/test/unit/java/code/test_jvmcode_real: | $(TOLD)
 $(BUILD)/test/unit/java/files/test_agent: $(BUILD)/stackprobe-agent.so
-# How many run at a time.
+# How many run at a time; and those that hold a processor's time against a clock, which run alone.
+UNITS_ALONE := $(BUILD)/test/unit/loop/test_worker
 UNITS_BESIDE ?= $(shell expr 2 \* $$(nproc))
 UNITS := $(patsubst %.c,$(BUILD)/%,$(sort $(shell find test/unit -name 'test_*.c')))
 $(foreach name,$(filter-out $(notdir $(UNITS)),$(patsubst UNITFLAGS_%,%,$(filter UNITFLAGS_%,$(.VARIABLES)))),\
@@ -403,7 +404,8 @@ build-tests: $(E2E_NEEDS) $(UNITS) $(FUZZERS) check-arm64 ## build what the test
 
 .PHONY: unit
 unit: $(UNITS) ## run the unit tests
-	@printf '%s\n' $(UNITS) | xargs -P $(UNITS_BESIDE) -I{} test/unit/run {}
+	@printf '%s\n' $(filter-out $(UNITS_ALONE),$(UNITS)) | xargs -P $(UNITS_BESIDE) -I{} test/unit/run {}
+	@printf '%s\n' $(UNITS_ALONE) | xargs -I{} test/unit/run {}
 
 # Rooms below probe/ that `make coverage` tells of: those that decide.
 ROOMS ?= target session engine api

@@ -71,6 +71,7 @@ def ways(one):
         yield {"cgroup": [one.cgroup()]}
 
 
+@pytest.mark.quick
 def test_one_of_two_containers_of_an_image_in_each_way(profiler, two):
     for way in ways(two[0]):
         choose(profiler, **way)

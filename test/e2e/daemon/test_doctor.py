@@ -154,6 +154,7 @@ def test_what_it_says_of_oncpu_is_what_the_daemon_does(profiler, start):
     assert (found.state("kernel_names") == "yes") == readable
 
 
+@pytest.mark.quick
 def test_rows_agree_with_what_the_kernel_shows(needs_bpf):
     found = report()
     held = effective()

@@ -47,6 +47,7 @@ def markup(text):
     return {(e.tag, name) for e in ElementTree.fromstring(text).iter() for name in ("", *e.attrib)}
 
 
+@pytest.mark.quick
 def test_one_merged_graph_lies_in_a_folder_of_its_day(profiler, start):
     profiler.profile("^spin$", frequency=500)
     targets = [start("spin", 0.5), start("spin", 0.5)]

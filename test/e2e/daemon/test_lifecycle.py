@@ -76,6 +76,7 @@ def test_nothing_is_loaded_and_nothing_wakes_up_before_the_first_start(daemon):
     assert quiet(daemon.pid) or quiet(daemon.pid)
 
 
+@pytest.mark.quick
 def test_stopped_means_no_bpf_program_and_no_wake_up(profiler, start):
     profiler.profile("^spin$")
     burning = start("spin", 60)

@@ -65,6 +65,7 @@ def test_a_process_by_its_pid_is_recorded_with_what_it_starts(out, start):
     assert other.pid not in profile.pids
 
 
+@pytest.mark.quick
 def test_several_pids_are_one_profile(out, start):
     targets = [start("spin", 60) for _ in range(3)]
     first, second, third = (target.pid for target in targets)

@@ -12,6 +12,7 @@ SPUN_NS = 1_000_000_000  # by `spin 1`
 LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
 
 
+@pytest.mark.quick
 def test_only_the_matching_twins_appear_and_a_second_put_moves_the_choice(profiler, start, copy):
     alphas = [start(copy("spin", "alpha"), 60) for _ in range(2)]
     betas = [start(copy("spin", "beta"), 60) for _ in range(2)]

@@ -92,6 +92,7 @@ def test_what_faults_add_is_what_resident_memory_grows_by(profiler, start, mode,
     assert lost(profiler) == {}
 
 
+@pytest.mark.quick
 def test_each_fault_is_counted_once(profiler, start):
     seen, truth, _ = grow(profiler, start, "anon:16")
     assert seen.times("grow_anon", "[anon]") == truth["anon"]["touched"] // 4096

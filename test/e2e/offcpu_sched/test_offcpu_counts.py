@@ -29,6 +29,7 @@ def test_sleeps_of_any_length_have_their_number_and_their_time(profiler, start, 
     assert seen.waits("[truncated]") == 0
 
 
+@pytest.mark.quick
 def test_a_sleep_is_one_stack_from_its_program_to_the_scheduler(profiler, start):
     target = ready(start, "naps_bare", "100us:200")
     profile_offcpu(profiler, "^naps")

@@ -86,6 +86,7 @@ def children(count, *, kill=False):
     return usages
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("kill", [False, True], ids=["by_themselves", "killed"])
 def test_switches_and_run_time_of_those_that_ended_are_those_of_getrusage(profiler, kill):
     choose(profiler, "^turns$")

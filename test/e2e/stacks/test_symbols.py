@@ -49,6 +49,7 @@ def share(profile, pattern):
     return hit / profile.total()
 
 
+@pytest.mark.quick
 def test_cxx_names_are_demangled(profiler, start):
     profiler.profile("^cxxnames$", frequency=HZ)
     profile = profiled(profiler, start("cxxnames", 1))

@@ -2,6 +2,8 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from helpers import HZ, lost, program, same_time, wait_burned, wait_for, weather_ns
 
 
@@ -93,6 +95,7 @@ def test_more_busy_processes_than_cpus_have_the_time_they_got(profiler, start, o
     same_time(profile.total(), HZ, sum(target.cpu_ns for target in targets), beside_ns)
 
 
+@pytest.mark.quick
 def test_a_process_that_sleeps_is_not_in_an_on_cpu_profile(profiler, start):
     sleeper = start(Path(sys.executable), "-c", "import time; print(1, flush=True); time.sleep(60)")
     sleeper.first_line()
@@ -102,6 +105,7 @@ def test_a_process_that_sleeps_is_not_in_an_on_cpu_profile(profiler, start):
     assert profiler.folded().total() <= 5
 
 
+@pytest.mark.quick
 def test_status_counts_the_samples_and_no_loss(profiler, start):
     profiler.profile("^spin$", frequency=HZ)
     start("spin", 1).finish()
