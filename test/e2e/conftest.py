@@ -16,7 +16,7 @@ from beside import MARKS, WORKER, Beside, own_folder
 from chromium import Chromium, missing
 from costs import Costs
 from drawing import FOLDED
-from helpers import ROOT, Daemon, Target, missing_privilege, program, wait_for
+from helpers import PATIENCE, ROOT, Daemon, Target, missing_privilege, program, wait_for
 from java_vm import Vm
 from javas import javas, missing_releases
 from observer import Observer
@@ -27,7 +27,7 @@ from somebody import Somebody
 from uploads import Uploader
 from waiting import ready
 
-TEST_SECONDS = 120
+TEST_SECONDS = 120 * PATIENCE
 
 # pytest rewrites each assertion, which takes seconds for all files: it keeps that for the next workers, whatever
 # PYTHONDONTWRITEBYTECODE says. (Not those Pythons that tests start.)

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from helpers import HZ, PROGRAMS, wait_for
+from helpers import HZ, PROGRAMS, give_way, wait_for
 from sched_client import Sched
 
 
 def spinning(podman, seconds=60, **how):
-    return podman.run("c", "/opt/c_spin", seconds, **how)
+    one = podman.run("c", "/opt/c_spin", seconds, **how)
+    give_way(one.pid)
+    return one
 
 
 def body(daemon, probes=("oncpu",), state="running", **snoopers):

@@ -222,6 +222,7 @@ def test_without_a_capability_for_bpf_that_one_is_named(missing, needs_bpf):
         assert row["remedy"] == f"add CAP_{missing.upper()}"
 
 
+@pytest.mark.alone("compares two trials, which a busy machine can limit")
 def test_without_sys_admin_all_runs_but_what_needs_it(needs_bpf):
     usual, found = report(), report(*without("sys_admin"))
     for name in ("oncpu", "offcpu", "mem"):
@@ -349,6 +350,7 @@ def children(pid):
         return set()
 
 
+@pytest.mark.alone("stops a process that lives for milliseconds")
 def test_a_trial_that_hangs_is_given_up_and_leaves_nothing(needs_bpf):
     """A child after the first is stopped: that trial never answers."""
     argv = [BIN, "doctor", "--json"]

@@ -112,6 +112,7 @@ def test_a_wait_that_began_before_the_probe_counts_from_the_probes_begin(profile
     assert told - put.after - 5 * SLACK_NS <= waited_ns <= told - put.before
 
 
+@pytest.mark.alone("cuts the waits of three seconds into six windows")
 def test_the_parts_of_waits_in_each_window_add_up_to_the_whole(profiler, start):
     target = ready(start, "naps", "1s:3", "10ms:50")
     profile_offcpu(profiler, "^naps$")

@@ -190,6 +190,7 @@ def test_made_code_without_a_frame_pointer_is_cut_or_right_and_never_wrong(profi
 # Walks inside walks
 
 
+@pytest.mark.alone("counts what a program does in some seconds, at 1,000 Hz")
 def test_walks_that_interrupt_walks_do_not_mix(profiler, start):
     """Each system call, switch and call of a function takes a stack through the daemon's own buffers,
     at some thousands a second, and two timers at 1,000 Hz come in between."""
