@@ -14,7 +14,7 @@ import pytest
 
 import oracle
 from folded import Profile
-from helpers import HZ, SAN, ours, program, same_time, wait_burned, wait_for
+from helpers import HZ, SAN, by_name_alone, ours, same_time, wait_burned, wait_for
 
 CPU1 = Path("/sys/devices/system/cpu/cpu1/online")
 
@@ -165,16 +165,16 @@ def test_five_native_targets_cost_at_most_thirty_megabytes(profiler, start):
     assert rss_kb(profiler.pid) <= 30 * 1024
 
 
-def test_memory_does_not_grow_with_processes_that_come_and_go(profiler, start):
+def test_memory_does_not_grow_with_processes_that_come_and_go(profiler, start, copy):
     if SAN:
         pytest.skip("a sanitizer keeps freed memory")
 
     def many():
-        spawner = start("spawner", 300, 0, program("short_lived"), 0.002)
+        spawner = start("spawner", 300, 0, copy("short_lived", "come_and_go"), 0.002)
         spawner.finish()
         profiler.folded()
 
-    profiler.profile("^short_lived$", frequency=HZ)
+    profiler.profile(by_name_alone("^come_and_go$"), frequency=HZ)
     many()
     before_kb = rss_kb(profiler.pid)
     for _ in range(3):

@@ -86,6 +86,12 @@ def ours(comm, **keys):
     return {"comm": comm, **keys}
 
 
+def by_name_alone(comm):
+    """An entry for processes that are over before their command line could be read: of a program that no other test
+    has under that name."""
+    return {"comm": comm, "cmdline": ""}
+
+
 def give_way(pid):
     """It burns while its test waits for something else: tests that wait for what burns come first."""
     assert pid, "it runs"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import program, wait_burned, wait_for
+from helpers import by_name_alone, program, wait_burned, wait_for
 from whole import assert_whole, run
 
 HZ = 1000
@@ -207,9 +207,9 @@ def test_a_deleted_program_that_has_also_ended_has_its_names(profiler, start, co
     assert nearly_all(profiled(profiler, target), *SPIN)
 
 
-def test_a_process_that_ended_before_it_was_asked_for_has_its_names(profiler, start):
-    profiler.profile("^short_lived$", frequency=HZ)
-    target = start("short_lived", 0.3)
+def test_a_process_that_ended_before_it_was_asked_for_has_its_names(profiler, start, copy):
+    profiler.profile(by_name_alone("^ended_before$"), frequency=HZ)
+    target = start(copy("short_lived", "ended_before"), 0.3)
     target.finish()
     time.sleep(1)
     assert nearly_all(profiler.folded(pid=target.pid), "main", "short_work")

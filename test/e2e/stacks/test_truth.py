@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import HZ, lost, program, same_time, wait_burned, wait_for, weather_ns
+from helpers import HZ, by_name_alone, lost, same_time, wait_burned, wait_for, weather_ns
 
 
 def test_samples_times_period_is_the_cpu_time_of_a_busy_process(profiler, start, observe):
@@ -51,17 +51,17 @@ def test_three_functions_have_the_shares_they_burned(profiler, start, observe):
 
 
 def test_processes_of_fifty_milliseconds_are_in_the_graph_under_their_functions(
-    profiler, start, observe
+    profiler, start, copy, observe
 ):
-    profiler.profile("^short_lived$", frequency=HZ)
+    profiler.profile(by_name_alone("^fifty_ms$"), frequency=HZ)
     observer = observe(HZ)
-    spawner = start("spawner", 100, 2, program("short_lived"))
+    spawner = start("spawner", 100, 2, copy("short_lived", "fifty_ms"))
     children_us = spawner.finish()["children_cpu_us"]
     profile = profiler.folded()
     unsure_us = weather_ns(1000 * children_us, observer.ns(*profile.pids)) / 1000
     assert profile.total("main", "short_work") * 1e6 / HZ >= 0.9 * children_us - unsure_us
     assert profile.total() * 1e6 / HZ <= 1.03 * children_us + unsure_us
-    assert profile.names == {"short_lived"}
+    assert profile.names == {"fifty_ms"}
     assert len(profile.pids) == 100
 
 
