@@ -77,7 +77,7 @@ def test_several_pids_are_one_profile(out, start):
 def test_children_that_were_there_before_are_not_recorded(out, start):
     target = start("forker", 20, program("spin"), 20)
     child = target.first_line()["child"]
-    assert run("-d", 0.5, "-o", out, "-p", target.pid).returncode == 0
+    assert run("-d", 2, "-o", out, "-p", target.pid).returncode == 0
     os.kill(child, signal.SIGKILL)
     assert Profile(out.read_text()).pids == {target.pid}
 

@@ -217,6 +217,7 @@ def programs(pid):
     return found
 
 
+@pytest.mark.alone("the guard thins what takes a share of the CPU")
 def test_the_guard_thins_stacks_and_totals_stay_true(profiler, start):
     seen, truth, _ = grow(profiler, start, "anon:512", max_overhead=1)
     mem = profiler.probe("mem")

@@ -223,7 +223,7 @@ def test_a_program_in_another_root_has_its_names(profiler, start, work):
     for library in re.findall(r"(/\S+) \(0x", tool("ldd", inside)):
         (root / library[1:]).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(library, root / library[1:])
-    profiler.profile("^caged$", frequency=HZ)
+    profiler.profile({"comm": "^caged$", "cmdline": "/only/here/caged"}, frequency=HZ)
     target = start(Path(shutil.which("chroot") or "/usr/sbin/chroot"), root, "/only/here/caged", 1)
     assert nearly_all(profiled(profiler, target), *SPIN)
 
