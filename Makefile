@@ -189,13 +189,21 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 CFILES := $(sort $(shell find probe bpf jvm_agent line_reader test -name '*.[ch]' -o -name '*.cc'))
-SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run test/bench/run) \
+SCRIPTS := scripts/install-deps scripts/demo .ci/run test/e2e/run test/unit/run $(wildcard test/fuzz/run test/bench/run) \
            test/kernels/init
 
-# cppcheck doesn't know the cleanup attribute (memleak), nor symbols that the linker puts side by
-# side (comparePointers).
+# cppcheck doesn't know the cleanup attribute (memleak), nor symbols that the linker puts side
+# by side (comparePointers).
 .PHONY: lint
-lint: $(SKELETONS) $(BUILD)/stackprobe ## check formatting, clang-tidy, cppcheck, shellcheck, floors
+lint: lint-quick $(SKELETONS) ## check formatting, clang-tidy, cppcheck, shellcheck, floors
+	@cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
+		--suppress=missingInclude --suppress=memleak --suppress=comparePointers -Iprobe -I. --std=c11 probe line_reader
+	@for file in $(SOURCES) line_reader/line_reader.c; do echo $$file; done | xargs -P 2 -I{} sh -c \
+		'clang-tidy --quiet {} -- -DVERSION=\"lint\" $(filter-out -DVERSION%,$(ALLFLAGS)) 2>/dev/null || exit 1'
+	@echo "lint: no finding"
+
+.PHONY: lint-quick
+lint-quick: $(BUILD)/stackprobe ## check what takes seconds: formatting, shellcheck, floors, lists in doc/
 	@clang-format --dry-run -Werror $(CFILES)
 	@scripts/check-floors $(shell find probe bpf jvm_agent line_reader -name '*.[ch]')
 	@test/floors/check
@@ -204,8 +212,3 @@ lint: $(SKELETONS) $(BUILD)/stackprobe ## check formatting, clang-tidy, cppcheck
 	@scripts/documents $(BUILD)/stackprobe
 	@shellcheck $(SCRIPTS) scripts/make-deb conf/debian/p*
 	@if command -v mandoc >/dev/null; then mandoc -T lint -W warning doc/stackprobe.8; fi
-	@cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
-		--suppress=missingInclude --suppress=memleak --suppress=comparePointers -Iprobe -I. --std=c11 probe line_reader
-	@for file in $(SOURCES) line_reader/line_reader.c; do echo $$file; done | xargs -P 2 -I{} sh -c \
-		'clang-tidy --quiet {} -- -DVERSION=\"lint\" $(filter-out -DVERSION%,$(ALLFLAGS)) 2>/dev/null || exit 1'
-	@echo "lint: no finding"

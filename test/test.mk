@@ -294,6 +294,9 @@ UNITFLAGS_test_target_runtime := $(TARGETFLAGS) $(foreach f,runtime_ask table_py
 UNITFLAGS_test_target_select := $(TARGETFLAGS)
 $(BUILD)/test/unit/java/code/test_jvmcode_real: | $(TOLD)
 $(BUILD)/test/unit/java/files/test_agent: $(BUILD)/stackprobe-agent.so
+# How many run at a time; and those that hold a processor's time against a clock, which run alone.
+UNITS_ALONE := $(BUILD)/test/unit/loop/test_worker
+UNITS_BESIDE ?= $(shell expr 2 \* $$(nproc))
 UNITS := $(patsubst %.c,$(BUILD)/%,$(sort $(shell find test/unit -name 'test_*.c')))
 $(foreach name,$(filter-out $(notdir $(UNITS)),$(patsubst UNITFLAGS_%,%,$(filter UNITFLAGS_%,$(.VARIABLES)))),\
   $(error UNITFLAGS_$(name): there is no such unit test))
@@ -385,16 +388,29 @@ test: ## install what is missing, build, run every test (SAN=1: with ASan and UB
 	scripts/install-deps test
 	$(MAKE) check
 
+# What is built is built on all processors, also without -j.
+ON_ALL = $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+E2E_NEEDS := all $(PROGRAMS) $(COMPARER) build/test/unwind/levels
+
 .PHONY: check
-check: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run every test with what is installed
-	$(MAKE) check-arm64
+check: ## run every test with what is installed
+	$(MAKE) $(ON_ALL) build-tests
 	$(MAKE) unit
 	$(MAKE) fuzz FUZZ_SECONDS=$(FUZZ_SECONDS)
 	$(MAKE) e2e
+	$(MAKE) check-recipe
+
+.PHONY: check-recipe
+check-recipe: ## follow CONTRIBUTING's recipe for a probe in a clean copy, build and test it (root, 2 minutes)
+	PYTEST="$(PYTEST)" scripts/check-recipe build/recipe
+
+.PHONY: build-tests
+build-tests: $(E2E_NEEDS) $(UNITS) $(FUZZERS) check-arm64 ## build what the tests need
 
 .PHONY: unit
 unit: $(UNITS) ## run the unit tests
-	@failed=0; for unit in $(UNITS); do $$unit || failed=1; done; exit $$failed
+	@printf '%s\n' $(filter-out $(UNITS_ALONE),$(UNITS)) | xargs -P $(UNITS_BESIDE) -I{} test/unit/run {}
+	@printf '%s\n' $(UNITS_ALONE) | xargs -I{} test/unit/run {}
 
 # Rooms below probe/ that `make coverage` tells of: those that decide.
 ROOMS ?= target session engine api
@@ -405,8 +421,8 @@ coverage: ## lines that the unit tests don't run, by file: of target, session, e
 	$(MAKE) COV=1 unit >/dev/null
 	scripts/coverage build/cov $(ROOMS)
 
-# How often a failing test may run again, where pytest-rerunfailures is installed (doc/testing.md).
-RERUNS ?= 2
+# How many tests run beside each other, where pytest-xdist is installed (doc/testing.md): many wait.
+BESIDE ?= 1
 
 # Debian's, unless PYTHONS names others (programs, colons between) or is empty: all that are found.
 PYTHONS ?= /usr/bin/python3
@@ -414,12 +430,24 @@ PYTHONS ?= /usr/bin/python3
 JAVAS_HERE := $(or $(JAVAS),$(shell command -v java 2>/dev/null))
 E2E_TESTS ?= test/e2e
 
+E2E := STACKPROBE_BIN=$(BUILD)/stackprobe STACKPROBE_SAN=$(SAN) PYTHONS=$(PYTHONS) JAVAS=$(JAVAS_HERE) \
+  PYTEST="$(PYTEST)" test/e2e/run --beside $(BESIDE)
+
 .PHONY: e2e
-e2e: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run the end-to-end tests (needs root)
-	@if $(PYTEST) --help | grep -e --reruns >/dev/null; then reruns='--reruns $(RERUNS)'; \
-	else echo 'e2e: no pytest-rerunfailures, each test has one run'; fi; \
-	STACKPROBE_BIN=$(BUILD)/stackprobe STACKPROBE_SAN=$(SAN) \
-		PYTHONS=$(PYTHONS) JAVAS=$(JAVAS_HERE) $(PYTEST) -q -p no:cacheprovider $$reruns $(E2E_TESTS) $(PYTESTFLAGS)
+e2e: $(E2E_NEEDS) ## run the end-to-end tests (needs root)
+	$(E2E) $(E2E_TESTS) $(PYTESTFLAGS)
+
+.PHONY: test-quick
+test-quick: ## between two edits: quick lint, the units, an end-to-end test of each feature (root, under 3 minutes)
+	$(MAKE) $(ON_ALL) lint-quick $(E2E_NEEDS) $(UNITS)
+	$(MAKE) unit
+	$(E2E) --mark quick $(E2E_TESTS) $(PYTESTFLAGS)
+
+.PHONY: e2e-costs
+e2e-costs: $(E2E_NEEDS) ## run them and show what they cost: waiting, computing, building
+	@rm -f build/e2e-costs
+	$(E2E) $(E2E_TESTS) --costs=$(abspath build/e2e-costs) $(PYTESTFLAGS) || failed=1; \
+	test/e2e/costs build/e2e-costs; exit $${failed:-0}
 
 .PHONY: fuzz
 fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_SECONDS=3600)
@@ -435,7 +463,7 @@ check-javas: ## profile every Java VM that is found, in JAVAS too: 8, 11, 17, 21
 
 .PHONY: check-storm
 check-storm: ## start 1,000 processes a second in a container for 30 s, three times, and hold names and memory (root, podman, minutes)
-	STORM_SECONDS=30 STORMS=3 $(MAKE) e2e RERUNS=0 E2E_TESTS=test/e2e/containers/test_containers_storm.py PYTESTFLAGS=-s
+	STORM_SECONDS=30 STORMS=3 $(MAKE) e2e BESIDE=1 E2E_TESTS=test/e2e/containers/test_containers_storm.py PYTESTFLAGS=-s
 
 .PHONY: check-cfi
 check-cfi: $(BUILD)/test/cfi/dump ## compare unwind tables with readelf: /usr/lib, /usr/bin, arm64 (minutes)

@@ -1,21 +1,22 @@
-"""Fixtures: a folder below /tmp, the daemon, target programs; a limit of time for each test; and
-what is told of tests that ran again."""
+"""Fixtures: a folder below /tmp, the daemon, target programs; a limit of time for each test."""
 import atexit
 import functools
 import os
 import shutil
 import signal
 import subprocess
-import tempfile
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import rooms  # noqa: F401
+from beside import MARKS, WORKER, Beside, own_folder
 from chromium import Chromium, missing
+from costs import Costs
 from drawing import FOLDED
-from helpers import Daemon, Target, missing_privilege, program, wait_for
+from helpers import PATIENCE, ROOT, Daemon, Target, missing_privilege, program, wait_for
 from java_vm import Vm
 from javas import javas, missing_releases
 from observer import Observer
@@ -26,37 +27,32 @@ from somebody import Somebody
 from uploads import Uploader
 from waiting import ready
 
-TEST_SECONDS = 120
+TEST_SECONDS = 120 * PATIENCE
+
+# pytest rewrites each assertion, which takes seconds for all files: it keeps that for the next workers, whatever
+# PYTHONDONTWRITEBYTECODE says. (Not those Pythons that tests start.)
+sys.dont_write_bytecode, sys.pycache_prefix = False, str(ROOT / "build/pycache")
 
 
-# `make e2e` has pytest-rerunfailures run a failing test again.
+def pytest_addoption(parser):
+    parser.addoption("--costs", type=Path, help="write there what each test costs (costs.py)")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item):
-    """A test that runs again measures again: its module's fixtures are made anew as well. (The
-    plugin would leave them, and forget to end them where no later test uses them.)"""
-    if getattr(item, "execution_count", 1) > 1:
-        known = item.session._fixturemanager._arg2fixturedefs
-        for fixture in [one for same_name in known.values() for one in same_name]:
-            if fixture.scope == "module":
-                fixture.finish(item._request)
-
-
-def pytest_sessionfinish(session):
-    """A daemon that crashed fails the run, whatever the test's next run said."""
-    if Daemon.crashes and not session.exitstatus:
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+def pytest_configure(config):
+    for mark in MARKS:
+        config.addinivalue_line("markers", mark)
+    config.pluginmanager.register(Beside(Daemon.crashes))
+    path = config.getoption("costs")
+    if path and (WORKER or not config.getoption("numprocesses", None)):
+        config.pluginmanager.register(Costs(path))
 
 
 def pytest_terminal_summary(terminalreporter):
-    again = terminalreporter.stats.get("rerun", [])
-    if again:
-        terminalreporter.section("failed, and ran again: look at each")
-    for report in again:
-        crash = getattr(report.longrepr, "reprcrash", None)
-        why = (crash.message if crash else str(report.longrepr)).split("\n", maxsplit=1)[0]
-        terminalreporter.line(f"AGAIN {report.nodeid} ({report.when}): {why[:300]}")
+    held_off = [r for r in terminalreporter.stats.get("xfailed", []) if r.wasxfail.startswith("quarantined")]
+    if held_off:
+        terminalreporter.section("failed, and is in test/e2e/quarantine: look at each")
+    for report in held_off:
+        terminalreporter.line(f"FAILED {report.nodeid}: {report.wasxfail}")
     if Daemon.crashes:
         terminalreporter.section("the daemon crashed: this run has failed")
     for crash in Daemon.crashes:
@@ -80,7 +76,7 @@ def time_limit():
 @pytest.fixture
 def work():
     """An empty folder below /tmp, one of the conf file's output_roots."""
-    path = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
+    path = own_folder()
     yield path
     shutil.rmtree(path)
 

@@ -47,6 +47,7 @@ def test_no_other_spelling_of_a_path_leads_around_that(running, somebody):
     assert running.settings()["state"] == "running"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("way", WAYS)
 def test_another_user_sees_that_it_is_alive_and_counts_but_of_no_process(running, somebody, way):
     nobody = somebody(running)

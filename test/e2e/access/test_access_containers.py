@@ -1,4 +1,5 @@
 """Root of a container, and a user's sandbox, aren't root and the user of the host."""
+import os
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from somebody import NOBODY, Failed, Somebody
 
 # Containers
 
+SLICE = f"stackprobe-test-{os.getpid()}.slice"
 GET_FLAMEGRAPH = "GET /flamegraph HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -45,8 +47,8 @@ def cgroup():
 def test_root_of_a_container_is_not_root_here(serve, cgroup):
     """Nor when the cgroup that it was in is gone."""
     daemon = serve()
-    inside = cgroup("stackprobe-test.slice", f"docker-{'5ca1ab1e' * 8}.scope")
-    beside = cgroup("stackprobe-test.slice", "stackprobe-test.service")
+    inside = cgroup(SLICE, f"docker-{'5ca1ab1e' * 8}.scope")
+    beside = cgroup(SLICE, "stackprobe-test.service")
     for folder, statuses in ((inside, (401, 401, 200)), (beside, (200, 200, 200))):
         root = Somebody(daemon, uid=0)
         try:
@@ -73,9 +75,9 @@ exec unshare --cgroup --mount sh -c 'mount -t tmpfs x /sys/fs/cgroup && mount -t
 
 def test_within_a_cgroup_namespace_nobody_outside_of_it_is_known_over_tcp(cgroup, serve):
     """As in a container without --cgroupns=host: no other cgroup has a path there."""
-    own = cgroup("stackprobe-test.slice", "stackprobe-own.service")
-    below = cgroup("stackprobe-test.slice", "stackprobe-own.service", "below")
-    other = cgroup("stackprobe-test.slice", f"docker-{'5ca1ab1e' * 8}.scope")
+    own = cgroup(SLICE, "stackprobe-own.service")
+    below = cgroup(SLICE, "stackprobe-own.service", "below")
+    other = cgroup(SLICE, f"docker-{'5ca1ab1e' * 8}.scope")
     if subprocess.run(["sh", "-c", WITHIN, "sh", own, "true"], check=False).returncode:
         pytest.skip("no cgroup namespace can be made")
     daemon = serve(before=["sh", "-c", WITHIN, "sh", own])

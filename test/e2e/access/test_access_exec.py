@@ -90,10 +90,9 @@ def test_a_session_goes_on_when_the_process_becomes_an_ordinary_program(serve, n
     """As root's does: that process, told from a reused pid by its start time."""
     daemon = serve()
     target = becoming("spin", 60)
-    session = somebody(daemon).asking(own("oncpu", target.pid, 4))
+    session = somebody(daemon).asking(own("oncpu", target.pid, 6))
     wait_session(daemon, target)
     becomes(target)
-    wait_burned(target.pid, seconds=1)
     text = answered(session).text
     assert ";before (" in text and ";inner_spin" in text
 

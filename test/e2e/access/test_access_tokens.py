@@ -42,6 +42,7 @@ ROWS = [  # what is asked for, and who may: the least role
 ]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("role", TOKENS)
 def test_a_tokens_role_is_what_it_opens_and_no_more(needs_bpf, elsewhere, tokens, start, role):
     daemon, root, there = elsewhere(**tokens)

@@ -7,6 +7,8 @@ import pytest
 from attackers import RESIDENT_MAX_KB, Attackers, Innocent, counted, most_resident_kb
 from helpers import program, wait_for
 
+pytestmark = pytest.mark.alone("attackers take all processors, and what an innocent process waits is measured")
+
 
 @pytest.fixture
 def attackers(work):

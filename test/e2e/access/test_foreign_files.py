@@ -151,7 +151,7 @@ def test_nor_in_a_root_of_its_own(profiler, folder, watch, attack, what):
                            stdout=subprocess.DEVNULL)  # fmt: skip
     try:
         wait_for(lambda: Path(f"/proc/{run.pid}/comm").read_text() == "caged\n", why="it runs")
-        profile = profiled(profiler, run.pid, "caged")
+        profile = profiled(profiler, run.pid, "caged", cmdline="/opt/caged")
         assert not seen.was_opened()
         assert nearly_all(profile, *SPIN)
     finally:

@@ -461,6 +461,7 @@ def test_a_large_answer_is_whole(tls):
         assert [one["comm"] for one in names] == [f"^x{number}$" for number in range(100)]
 
 
+@pytest.mark.quick
 def test_several_requests_go_over_one_connection(tls):
     daemon = tls()
     conn = http.client.HTTPSConnection("127.0.0.1", daemon.port, timeout=30, context=daemon.context)

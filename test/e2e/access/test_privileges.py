@@ -213,6 +213,7 @@ def assert_powerless(found):
     assert set(found["Uid"].split()) == {str(NOBODY)}, found
 
 
+@pytest.mark.quick
 def test_the_line_reader_has_nothing(profiler, start):
     needs_root()
     found = reader_of(profiler, start)

@@ -40,6 +40,7 @@ def test_sessions_begun_and_left_in_a_row_cost_root_no_time(serve, needs_bpf, so
     assert took[len(took) * 9 // 10] < 0.1 and took[-1] < 2, took[-20:]
 
 
+@pytest.mark.alone("asks fifty times a second")
 def test_who_begins_too_many_sessions_is_told_when_to_come_again(serve, needs_bpf, somebody, start):
     daemon = serve()
     nobody, root = somebody(daemon), somebody(daemon, uid=0)

@@ -3,6 +3,7 @@ import os
 import re
 import signal
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -11,6 +12,7 @@ from asking import burning
 from helpers import stopped, wait_for
 from test_upload_auth import BASIC, PASSWORD, TOKEN, assert_silent
 from test_upload_server import reload
+from uploads import PERIOD
 
 PAGE = "internal page: db=10.0.0.5 build=42"
 OFF = "name these in upload.allow"
@@ -79,8 +81,8 @@ def credentials(kind, secret):
 
 def wait_window(daemon, why):
     """Until a window has ended, which has gone nowhere."""
-    files = daemon.probe()["samples"]
-    wait_for(lambda: daemon.probe()["samples"] > files + 6 * 997, 30, why=why)
+    samples, end = daemon.probe()["samples"], time.monotonic() + PERIOD + 1
+    wait_for(lambda: time.monotonic() > end and daemon.probe()["samples"] > samples + 100, 60, why=why)
 
 
 @pytest.mark.parametrize("kind", ["password", "token", "certificate"])

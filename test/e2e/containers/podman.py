@@ -281,7 +281,7 @@ class Container:
     def inspect(self, template):
         return self.podman.call("inspect", "--type", "container", "-f", template, self.name)
 
-    @property
+    @functools.cached_property
     def id(self):
         return self.inspect("{{.Id}}")
 

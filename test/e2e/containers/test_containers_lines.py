@@ -9,7 +9,7 @@ import pytest
 
 import pprof
 from folded import Profile
-from helpers import HZ, wait_for
+from helpers import HZ, give_way, wait_for
 from pyroscope_double import Pyroscope
 from pyroscope_ingest import CPU
 from sched_client import Sched
@@ -26,6 +26,8 @@ def two(podman):
     alone = podman.run("c", SPIN, 600)
     pod = podman.pod()
     inside = pod.run("c", SPIN, 600)
+    for one in (alone, inside):
+        give_way(one.pid)
     return alone, pod, inside
 
 

@@ -9,8 +9,12 @@ import threading
 import time
 from types import SimpleNamespace
 
+import pytest
+
 from helpers import HZ, SAN, wait_for
 from test_scale import MIB, rss_kib
+
+pytestmark = pytest.mark.alone("1,000 processes a second take all processors")
 
 STORM_SECONDS = float(os.environ.get("STORM_SECONDS", "5"))
 STORMS = int(os.environ.get("STORMS", "2"))

@@ -92,13 +92,13 @@ def mkdir(path):
 
 
 def test_a_program_that_is_replaced_in_the_upper_layer_while_it_runs(profiler, podman):
-    container = run(podman, "c_spin", 2.5)
+    container = run(podman, "c_spin", 60)
     pid = burning(container)
     container.exec("/bin/cp", "/opt/c_chain", "/opt/new")
     container.exec("/bin/mv", "/opt/new", "/opt/c_spin")
     assert "/opt/c_spin (deleted)" in Path(f"/proc/{pid}/maps").read_text()
     profiler.profile("^c_spin$", frequency=HZ)
-    container.wait()
+    wait_for(lambda: profiler.probe()["samples"] > 500, why="it is sampled")
     nearly_all(profiler.folded(pid=pid), *SPIN)
 
 
@@ -226,7 +226,7 @@ def mkdir_with(folder, *files):
 
 def test_python_in_a_container_that_has_gone(profiler, podman):
     text = "import time\ndef brief():\n    end = time.process_time() + 0.6\n    while time.process_time() < end: pass\nbrief()\n"
-    profiler.profile("^python3$", frequency=HZ)
+    profiler.profile({"comm": "^python3$", "cmdline": "/opt/py/bin/python3"}, frequency=HZ)
     podman.run("python", "/opt/py/bin/python3", "-c", text, options=("--rm",), detach=False)
     profile = profiler.folded()
     brief = [s for s in profile.stacks if any(re.fullmatch(r"brief \(<string>:[34]\)_\[p\]", f) for f in s.frames)]

@@ -277,6 +277,7 @@ def test_metrics_pass_promtools_check(profiler, start):
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
 
 
+@pytest.mark.quick
 def test_metrics_count_samples_and_losses(profiler, start):
     profiler.profile("^spin$", frequency=1000)
     start("spin", 0.5).finish()

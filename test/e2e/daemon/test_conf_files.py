@@ -144,6 +144,7 @@ configMapGenerator: [ { name: stackprobe, behavior: replace, files: [ stackprobe
     assert "/run/k3s/containerd/io.containerd.runtime.v2.task" in {path for _, path in of_the_node(spec)}
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("folder", ["gala-gopher", "kubernetes"])
 def test_its_conf_file_is_taken_as_it_is(work, folder):
     """But for probes.init, which would profile this machine, and where its folders are: the socket's is open to all,

@@ -13,6 +13,8 @@ from helpers import BIN, wait_for
 from sched_client import PROBES
 from seccomp import BPF, PERF_EVENT_OPEN, forbidding, needs_filters
 
+pytestmark = pytest.mark.xdist_group("sysctl")
+
 NOBODY = 65534
 SWAPON = 167  # x86-64
 STATES = {"yes", "limited", "no"}
@@ -151,6 +153,7 @@ def test_what_it_says_of_oncpu_is_what_the_daemon_does(profiler, start):
     assert (found.state("kernel_names") == "yes") == readable
 
 
+@pytest.mark.quick
 def test_rows_agree_with_what_the_kernel_shows(needs_bpf):
     found = report()
     held = effective()
@@ -218,6 +221,7 @@ def test_without_a_capability_for_bpf_that_one_is_named(missing, needs_bpf):
         assert row["remedy"] == f"add CAP_{missing.upper()}"
 
 
+@pytest.mark.alone("compares two trials, which a busy machine can limit")
 def test_without_sys_admin_all_runs_but_what_needs_it(needs_bpf):
     usual, found = report(), report(*without("sys_admin"))
     for name in ("oncpu", "offcpu", "mem"):
@@ -345,6 +349,7 @@ def children(pid):
         return set()
 
 
+@pytest.mark.alone("stops a process that lives for milliseconds")
 def test_a_trial_that_hangs_is_given_up_and_leaves_nothing(needs_bpf):
     """A child after the first is stopped: that trial never answers."""
     argv = [BIN, "doctor", "--json"]

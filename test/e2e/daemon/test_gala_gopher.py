@@ -100,6 +100,7 @@ mount -t overlay overlay -o lowerdir=/etc,upperdir="$1/upper",workdir="$1/overla
 """
 
 
+@pytest.mark.quick
 def test_its_way_to_start_and_stop_a_probe(work, start):
     """A link to stackprobe in its folder of probes is enough: found by its path, ended by SIGINT, silent on
     standard output."""

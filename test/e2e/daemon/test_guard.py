@@ -4,7 +4,9 @@ import subprocess
 
 import pytest
 
-from helpers import HZ, PROGRAMS, missing_privilege, same_time, wait_for
+from helpers import BPF_PROGRAMS, HZ, missing_privilege, same_time, wait_for
+
+pytestmark = pytest.mark.alone("holds the time in BPF programs against a share of the CPU")
 
 RATE, SECONDS = 500_000, 6
 
@@ -13,7 +15,7 @@ def events(percent):
     """What came of RATE events a second of the cheapest probe, guarded to that percentage."""
     if missing_privilege():
         pytest.skip(missing_privilege())
-    arguments = [str(PROGRAMS.parent / "bpf/events"), str(RATE), str(SECONDS), str(percent)]
+    arguments = [str(BPF_PROGRAMS / "events"), str(RATE), str(SECONDS), str(percent)]
     return json.loads(subprocess.check_output(arguments, timeout=60))
 
 

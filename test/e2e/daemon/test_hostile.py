@@ -147,6 +147,7 @@ def send_all(daemon):
             assert answer.json()["result"] == ("success" if answer.status == 200 else "failed")
 
 
+@pytest.mark.quick
 def test_every_hostile_body_gets_an_answer_and_the_daemon_lives(daemon):
     daemon.put_ok(stopped())
     send_all(daemon)

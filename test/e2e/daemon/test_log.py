@@ -55,7 +55,7 @@ def test_a_name_tells_a_terminal_nothing(profiler, start):
     targets = [start(Path(sys.executable), "-c", NAMED, name.hex()) for name in names]
     for target in targets:
         target.first_line()
-    profiler.profile("^csi")
+    profiler.profile({"comm": "^csi", "cmdline": ""})
     wait_for(lambda: profiler.log_path.read_bytes().count(b": added for oncpu") == len(names), why="all are targets")
     log = profiler.log_path.read_bytes()
     log.decode()  # it is UTF-8

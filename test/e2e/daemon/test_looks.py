@@ -34,6 +34,7 @@ def interpreter(tmp_path):
     target.kill()
 
 
+@pytest.mark.alone("counts wake-ups by the stacks of a program that has a processor")
 def test_a_program_of_ever_new_stacks_wakes_the_daemon_seldom(profiler, interpreter):
     """At 99 Hz: each second stack could wake it, by the time between them."""
     target = interpreter

@@ -115,6 +115,7 @@ def test_a_session_ends_with_its_process(profiler, start):
     assert profile.total("inner_spin", pid=target.pid) >= 0.9 * profile.total() > 0
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("ending", ["svg", "json", "folded"])
 def test_every_output_can_be_had_on_demand(profiler, start, ending):
     target = burning(start)

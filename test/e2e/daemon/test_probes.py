@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 import oracle
-from helpers import BIN, HZ, SAN, Daemon, lost, program, same_time, wait_burned, wait_for
+from helpers import BIN, HZ, SAN, Daemon, lost, ours, program, same_time, wait_burned, wait_for
 from seccomp import PERF_EVENT_OPEN, forbidding, needs_filters
 
 BOTH = ("oncpu", "offcpu")
@@ -87,7 +87,7 @@ def test_a_process_that_was_there_is_followed_for_its_probe_only(profiler, copy,
     assert profiler.folded().pids == {on.pid}
     assert profiler.folded("offcpu").pids == {off.pid}
     entries[0]["probe"] = ["offcpu"]
-    profiler.put_ok({"snoopers": {"proc_name": entries}})
+    profiler.put_ok({"snoopers": {"proc_name": [ours(**each) for each in entries]}})
     wait_for(lambda: profiler.folded("offcpu").pids == {on.pid, off.pid}, why="both")
 
 

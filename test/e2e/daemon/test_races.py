@@ -4,11 +4,14 @@ import subprocess
 import threading
 import time
 
+import pytest
+
 from folded import Profile
 from asking import Asked, burning
 from helpers import HZ, wait_for
 
 
+@pytest.mark.alone("holds samples of four sessions against a clock")
 def test_sessions_that_begin_together_have_the_same_seconds(profiler, start, observe):
     """One that began while another's window was being read once got an empty profile."""
     target = burning(start)

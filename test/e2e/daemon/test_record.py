@@ -65,6 +65,7 @@ def test_a_process_by_its_pid_is_recorded_with_what_it_starts(out, start):
     assert other.pid not in profile.pids
 
 
+@pytest.mark.quick
 def test_several_pids_are_one_profile(out, start):
     targets = [start("spin", 60) for _ in range(3)]
     first, second, third = (target.pid for target in targets)
@@ -76,7 +77,7 @@ def test_several_pids_are_one_profile(out, start):
 def test_children_that_were_there_before_are_not_recorded(out, start):
     target = start("forker", 20, program("spin"), 20)
     child = target.first_line()["child"]
-    assert run("-d", 0.5, "-o", out, "-p", target.pid).returncode == 0
+    assert run("-d", 2, "-o", out, "-p", target.pid).returncode == 0
     os.kill(child, signal.SIGKILL)
     assert Profile(out.read_text()).pids == {target.pid}
 

@@ -1,11 +1,11 @@
 """What is refused, in which words; and that a refused PUT has changed nothing."""
 import json
 import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
 
+from beside import own_folder
 from helpers import Daemon, stopped
 
 LATER = "not available in this version"
@@ -16,7 +16,7 @@ ID = "Error occurs when parsing snooper proc_id"
 @pytest.fixture(scope="module")
 def shared():
     """A daemon for all that is refused whatever was said before."""
-    work = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
+    work = own_folder()
     started = Daemon(work)
     try:
         yield started.start()

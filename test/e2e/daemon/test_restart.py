@@ -38,6 +38,7 @@ def settings(daemon):
     return {key: value for key, value in daemon.config().items() if key != "status"}
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("how", ["stop", "kill"])
 def test_the_configuration_survives(keeping, start, how):
     start("spin", 60)

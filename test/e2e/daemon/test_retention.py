@@ -5,6 +5,8 @@ import signal
 import time
 from datetime import datetime, timedelta
 
+import pytest
+
 from helpers import wait_for
 
 
@@ -28,6 +30,7 @@ def removed(daemon):
     return files["removed"] if files["removed"] == int(metric[1]) else None
 
 
+@pytest.mark.quick
 def test_files_past_their_days_go_when_the_folder_is_told(keeping):
     daemon = keeping(days=7, bytes=0)
     old, young = plant(daemon, 8), plant(daemon, 6)

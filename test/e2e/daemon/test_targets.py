@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 import oracle
-from helpers import HZ, program, same_time, wait_burned, wait_for
+from helpers import HZ, ours, program, same_time, wait_burned, wait_for
 
 SPUN_NS = 1_000_000_000  # by `spin 1`
 LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
 
 
+@pytest.mark.quick
 def test_only_the_matching_twins_appear_and_a_second_put_moves_the_choice(profiler, start, copy):
     alphas = [start(copy("spin", "alpha"), 60) for _ in range(2)]
     betas = [start(copy("spin", "beta"), 60) for _ in range(2)]
@@ -21,7 +22,7 @@ def test_only_the_matching_twins_appear_and_a_second_put_moves_the_choice(profil
     assert first.pids == {t.pid for t in alphas}
     assert set(profiler.processes()) == first.pids
 
-    profiler.put_ok({"snoopers": {"proc_name": [{"comm": "^beta$"}]}})
+    profiler.put_ok({"snoopers": {"proc_name": [ours("^beta$")]}})
     wait_for(lambda: set(profiler.processes()) == {t.pid for t in betas}, why="they are chosen")
     wait_burned(*(t.pid for t in betas), seconds=0.3)
     moved = profiler.folded()
@@ -146,6 +147,7 @@ def test_a_proc_id_stays_the_process_it_was_whatever_its_name(profiler, start, o
     same_time(profiler.folded().total("after_rename"), HZ, told["after_ns"], beside_ns, within=0.1)
 
 
+@pytest.mark.alone("sets the pid of the next process of the machine")
 def test_a_new_process_under_an_old_pid_is_another_process(profiler, start):
     if not os.access(LAST_PID, os.W_OK):
         pytest.skip(f"{LAST_PID} can't be written")

@@ -3,6 +3,7 @@
 JAVAS names them: `java` programs, colon-separated. Without it: `java` in PATH and those below
 /usr/lib/jvm, one of each version.
 """
+import functools
 import json
 import os
 import re
@@ -58,6 +59,7 @@ def java_at(path):
     return Java(os.path.realpath(path), int(found[2]), found[1]) if found else None
 
 
+@functools.cache
 def javas():
     """All that are there, each version once, the oldest first."""
     named = [path for path in os.environ.get("JAVAS", "").split(":") if path]

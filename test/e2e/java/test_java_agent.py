@@ -3,13 +3,13 @@ leaves nothing."""
 import os
 import shutil
 import signal
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
 import java_symbols
+from beside import own_folder
 from folded import Profile
 from helpers import HZ, Daemon, missing_privilege, wait_for
 from java_session import JavaSession
@@ -48,6 +48,14 @@ def share(stacks, of):
     return sum(s.value for s in stacks if of(s)) / total
 
 
+def late_stacks(daemon, vm):
+    """Those of the next seconds in what is compiled of its late part."""
+    answer = daemon.get(f"/flamegraph/oncpu.folded?seconds=4&pid={vm.pid}", timeout=40)
+    stacks = [s for s in Profile(answer.text).of(vm.pid)
+              if any("truth.Attached.lateTurns" in f and f.endswith(("_[j]", "_[i]")) for f in s.frames)]  # fmt: skip
+    return [s for s in stacks if not any("Thread.sleep" in frame for frame in s.frames)]
+
+
 def assert_named(daemon, vm):
     """What is compiled after the agent came is known with all that is inlined into it: of what is sampled
     when it has been compiled."""
@@ -57,12 +65,8 @@ def assert_named(daemon, vm):
     codes = vm.symbols().codes
     assert not any(c.before for c in codes if c.kind == java_symbols.CODE and c.name.name == "lateTurn")
     time.sleep(4)
-    answer = daemon.get(f"/flamegraph/oncpu.folded?seconds=4&pid={vm.pid}", timeout=40)
-    compiled = ("_[j]", "_[i]")
-    stacks = [s for s in Profile(answer.text).of(vm.pid)
-              if any("truth.Attached.lateTurns" in f and f.endswith(compiled) for f in s.frames)]  # fmt: skip
-    stacks = [s for s in stacks if not any("Thread.sleep" in frame for frame in s.frames)]
-    assert sum(s.value for s in stacks) > 100, stacks
+    stacks = []
+    wait_for(lambda: stacks.extend(late_stacks(daemon, vm)) or sum(s.value for s in stacks) > 100, 60, why=stacks)
     inlined = "truth.Attached.latePart (Attached.java:"
     assert share(stacks, lambda s: any(f.startswith(inlined) for f in s.frames)) >= 0.95, stacks
     agents = daemon.config()["status"]["java"]["agents"]
@@ -83,7 +87,7 @@ class Abandoned:
     other tests nothing."""
 
     def __init__(self):
-        self.work, self.known = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp")), {}
+        self.work, self.known = own_folder(), {}
 
     def of(self, java):
         """(VM, when the daemon was killed)"""

@@ -7,13 +7,13 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
 import java_symbols
+from beside import own_folder
 from helpers import BIN, ROOT, wait_for
 from java_vm import Vm
 
@@ -72,7 +72,7 @@ def attaching():
 @pytest.fixture(scope="module")
 def neighbour():
     """neighbour(java): a VM that stays, to see whether others are harmed by what one of them does."""
-    work, made = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp")), {}
+    work, made = own_folder(), {}
 
     def of(java):
         if java not in made:

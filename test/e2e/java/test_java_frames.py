@@ -5,12 +5,12 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from beside import own_folder
 from helpers import BIN, Target, wait_for
 from javas import CLASSES, SOURCES, javas, need_names
 from outputs import assert_outputs_agree, tree_as_folded
@@ -61,7 +61,7 @@ def each():
 @pytest.fixture(scope="module")
 def programs():
     """Where their logs are, and those that have been started: each serves all tests."""
-    work, known = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp")), {}
+    work, known = own_folder(), {}
     yield work, known
     for target in known.values():
         target.kill()

@@ -283,6 +283,7 @@ def test_another_session_has_the_kernels_stacks(profiler, java, vm):
     assert share_recorded(found.of(one.pid)) == 1
 
 
+@pytest.mark.quick
 def test_another_source_while_it_runs(profiler, java, vm):
     one = vm()
     profile(profiler, one)

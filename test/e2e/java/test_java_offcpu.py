@@ -69,6 +69,7 @@ def right(name, stack):
     return all(frame.startswith(LIBRARY) for frame in below)
 
 
+@pytest.mark.quick
 def test_waits_name_the_method_that_waits(profiler, waits):
     armed(profiler, waits.pid)
     before = waits.clocks()

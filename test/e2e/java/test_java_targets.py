@@ -62,6 +62,7 @@ def test_running_before_it_was_chosen(profiler, java, turns):
     assert f'stackprobe_java_processes{{version="{version}",supported="true"}} 1' in lines
 
 
+@pytest.mark.quick
 def test_started_afterwards(profiler, java, turns, work):
     profiler.profile({"comm": "^java$", "cmdline": str(work)})
     target = turns(java, work / "never")

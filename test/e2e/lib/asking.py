@@ -6,7 +6,7 @@ from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import urlencode
 
-from helpers import wait_burned, wait_for
+from helpers import give_way, wait_burned, wait_for
 
 
 class Asked(threading.Thread):
@@ -52,5 +52,6 @@ def wait_sampling(daemon):
 
 def burning(start, *args):
     target = start("spin", 60, *args)
+    give_way(target.pid)
     wait_burned(target.pid, seconds=0.1)
     return target

@@ -1,10 +1,10 @@
 """A daemon for all tests of a module, and what was measured by it: each thing once."""
 import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
 
+from beside import own_folder
 from helpers import Daemon, missing_privilege
 
 
@@ -12,7 +12,7 @@ class Session:
     """measure(…) is its kind's."""
 
     def __init__(self):
-        self.work = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
+        self.work = own_folder()
         self.daemon = Daemon(self.work).start()
         self.known = {}
 
@@ -32,9 +32,8 @@ class Session:
 
 
 def session_of(kind):
-    """The fixture."""
+    """The fixture. Its tests are alone (beside.py)."""
 
-    @pytest.fixture(scope="module")
     def session():
         reason = missing_privilege()
         if reason:
@@ -43,4 +42,5 @@ def session_of(kind):
         yield begun
         begun.done()
 
-    return session
+    session.alone = "many programs burn, each for a time of its own clock"
+    return pytest.fixture(scope="module")(session)

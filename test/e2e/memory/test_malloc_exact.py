@@ -12,6 +12,7 @@ from helpers import wait_for
 BUILDS = ("allocations", "allocations_bare")  # with frame pointers, and without
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("build", BUILDS)
 def test_each_site_has_its_bytes_and_objects_allocated_and_in_use(profiler, start, build):
     truth = let(standing_by(profiler, start, build))

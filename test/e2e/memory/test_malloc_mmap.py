@@ -69,6 +69,7 @@ def test_the_called_function_is_the_leaf(profiler, told):
         assert stack.frames[-1] in ("mmap", "mmap64", "__mmap", "mremap", "__mremap"), stack
 
 
+@pytest.mark.quick
 def test_big_blocks_of_malloc_and_stacks_of_threads_are_not_there(profiler, start):
     let(standing_by(profiler, start, "allocations"))
     profile = mapped(profiler)

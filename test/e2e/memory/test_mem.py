@@ -92,6 +92,7 @@ def test_what_faults_add_is_what_resident_memory_grows_by(profiler, start, mode,
     assert lost(profiler) == {}
 
 
+@pytest.mark.quick
 def test_each_fault_is_counted_once(profiler, start):
     seen, truth, _ = grow(profiler, start, "anon:16")
     assert seen.times("grow_anon", "[anon]") == truth["anon"]["touched"] // 4096
@@ -216,6 +217,7 @@ def programs(pid):
     return found
 
 
+@pytest.mark.alone("the guard thins what takes a share of the CPU")
 def test_the_guard_thins_stacks_and_totals_stay_true(profiler, start):
     seen, truth, _ = grow(profiler, start, "anon:512", max_overhead=1)
     mem = profiler.probe("mem")

@@ -4,7 +4,6 @@ import collections
 import re
 import shutil
 import struct
-import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,10 @@ from types import SimpleNamespace
 import pytest
 
 import scene
+from beside import own_folder
 from helpers import SAN, Daemon, missing_privilege
+
+pytestmark = pytest.mark.alone("fifty busy programs take all processors")
 
 HZ = 999
 WINDOWS = 3
@@ -39,7 +41,7 @@ def busy_host():
     reason = missing_privilege()
     if reason:
         pytest.skip(reason)
-    work = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
+    work = own_folder()
     targets = scene.Scene(work)
     daemon = Daemon(work)
     try:

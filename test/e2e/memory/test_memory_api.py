@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from helpers import stopped, wait_for
+from helpers import ours, stopped, wait_for
 from test_api import metrics
 
 VIEWS = "view must be one of alloc, inuse, mmap"
@@ -91,7 +91,7 @@ def test_get_tells_each_targets_allocator_where_it_is_wanted(profiler, start):
     profiler.put_ok(
         {
             "cmd": {"probe": ["oncpu", "mem_glibc"]},
-            "snoopers": {"proc_name": [{"comm": "^spin$"}, {"comm": "^thirds$", "probe": ["oncpu"]}]},
+            "snoopers": {"proc_name": [ours("^spin$"), ours("^thirds$", probe=["oncpu"])]},
             "params": {"svg_dir": str(profiler.svg_dir), "flame_dir": str(profiler.flame_dir)},
             "state": "running",
         }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from folded import Profile
-from helpers import PROGRAMS, program, wait_for
+from helpers import BPF_PROGRAMS, program, wait_for
 from waiting import EXACT, go, let_go, ready
 from whole import HZ, WHOLE, assert_chain, assert_whole, chain, share
 
@@ -21,7 +21,7 @@ def probe():
     with contextlib.ExitStack() as stack:
 
         def attach(name, *functions):
-            argv = [PROGRAMS.parent / "bpf/returns", program(name), *functions]
+            argv = [BPF_PROGRAMS / "returns", program(name), *functions]
             popen = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             stack.callback(popen.wait)
             stack.callback(popen.stdin.close)

@@ -5,7 +5,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from helpers import wait_for
+from helpers import ours, wait_for
 
 
 def put_sched(profiler, doc):
@@ -22,7 +22,7 @@ def sched_probe(profiler, name):
 
 def profile_sched(profiler, *comms, pids=(), probes=("runqlat",), **params):
     """PUTs /sched for these processes, or without any for all, and waits until the probes run."""
-    names = [{"comm": comm} for comm in comms]
+    names = [ours(comm) for comm in comms]
     doc = {
         "cmd": {"probe": list(probes)},
         "snoopers": {"proc_id": list(pids), "proc_name": names},

@@ -6,7 +6,7 @@ import time
 import pytest
 
 import oracle
-from helpers import wait_for
+from helpers import by_name_alone, wait_for
 from waiting import (Seen, go, go_while, let_go, lost_waits, offcpu, profile_offcpu,
                      ready)  # fmt: skip
 
@@ -29,6 +29,7 @@ def test_sleeps_of_any_length_have_their_number_and_their_time(profiler, start, 
     assert seen.waits("[truncated]") == 0
 
 
+@pytest.mark.quick
 def test_a_sleep_is_one_stack_from_its_program_to_the_scheduler(profiler, start):
     target = ready(start, "naps_bare", "100us:200")
     profile_offcpu(profiler, "^naps")
@@ -128,7 +129,7 @@ def ready_on_disk(start, work):
 
 def test_processes_that_block_once_and_die_are_all_there(profiler, start):
     target = ready(start, "mayflies", 100)
-    profile_offcpu(profiler, "^mayflies$")
+    profile_offcpu(profiler, by_name_alone("^mayflies$"))
     truth = go(target)["mayfly_nap"]
     seen = Seen(profiler)
     seen.assert_holds(truth, "main", "mayfly", "mayfly_nap")

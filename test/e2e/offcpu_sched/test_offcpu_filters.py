@@ -5,7 +5,7 @@ import time
 import pytest
 
 import oracle
-from helpers import wait_for
+from helpers import ours, wait_for
 from waiting import (Seen, answer, assert_time, go, let_go, offcpu, profile_offcpu,
                      ready)  # fmt: skip
 
@@ -155,7 +155,7 @@ def test_a_twin_that_is_chosen_later_is_there_from_then_on(profiler, start, copy
     beta = ready(start, copy("naps", "beta"), "10ms:20")
     profile_offcpu(profiler, "^alpha$")
     first = go(alpha)
-    profiler.put_ok({"snoopers": {"proc_name": [{"comm": "^beta$"}]}})
+    profiler.put_ok({"snoopers": {"proc_name": [ours("^beta$")]}})
     wait_for(lambda: set(profiler.processes()) == {beta.pid}, why="beta is chosen")
     second = go(beta)
     seen = Seen(profiler)

@@ -5,7 +5,7 @@ import pytest
 
 import oracle
 from folded import Profile
-from helpers import wait_for
+from helpers import ours, wait_for
 from waiting import (EXACT, Seen, answer, assert_time, go, let_go, offcpu, profile_offcpu,
                      ready)  # fmt: skip
 
@@ -112,6 +112,7 @@ def test_a_wait_that_began_before_the_probe_counts_from_the_probes_begin(profile
     assert told - put.after - 5 * SLACK_NS <= waited_ns <= told - put.before
 
 
+@pytest.mark.alone("cuts the waits of three seconds into six windows")
 def test_the_parts_of_waits_in_each_window_add_up_to_the_whole(profiler, start):
     target = ready(start, "naps", "1s:3", "10ms:50")
     profile_offcpu(profiler, "^naps$")
@@ -177,7 +178,7 @@ def test_a_target_added_while_it_waits_is_there_at_once(profiler, start):
     other = ready(start, "naps", "100ms:3")
     profile_offcpu(profiler, "^naps$")
     target = hung(start, "hang")
-    profiler.put_ok({"snoopers": {"proc_id": [target.pid], "proc_name": [{"comm": "^naps$"}]}})
+    profiler.put_ok({"snoopers": {"proc_id": [target.pid], "proc_name": [ours("^naps$")]}})
     wait_for(lambda: set(HANGS) <= offcpu(profiler).frames(target.pid), why="hang")
     truth = go(other)
     Seen(profiler).assert_holds(truth["nap_100ms"], "main", "nap_100ms")

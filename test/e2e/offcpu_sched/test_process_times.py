@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 import oracle
-from helpers import program, wait_burned, wait_for
+from helpers import by_name_alone, program, wait_burned, wait_for
 
+pytestmark = pytest.mark.xdist_group("turns")  # it is chosen by its name alone
+
+TURNS = by_name_alone("^turns$")
 WAYS = ([], ["leave"], ["exec"])
 SERIES = re.compile(
     r'^stackprobe_process_(cpu_seconds|runq_wait_seconds|offcpu_seconds|context_switches|wakeups)'
@@ -86,9 +89,10 @@ def children(count, *, kill=False):
     return usages
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("kill", [False, True], ids=["by_themselves", "killed"])
 def test_switches_and_run_time_of_those_that_ended_are_those_of_getrusage(profiler, kill):
-    choose(profiler, "^turns$")
+    choose(profiler, TURNS)
     usages = children(60, kill=kill)
     processes = counters(profiler)
     for pid, usage in usages.items():
@@ -99,7 +103,7 @@ def test_switches_and_run_time_of_those_that_ended_are_those_of_getrusage(profil
 
 
 def test_last_values_stay(profiler):
-    choose(profiler, "^turns$")
+    choose(profiler, TURNS)
     children(4)
     before = counters(profiler)
     time.sleep(2)
@@ -107,7 +111,7 @@ def test_last_values_stay(profiler):
 
 
 def test_delays_and_run_time_of_one_thread_are_those_of_schedstat(profiler, start):
-    choose(profiler, "^turns$")
+    choose(profiler, TURNS)
     # Two that share a CPU wait for it half of the time.
     spinners = [start("turns", 1, 1000, 2000, 10, cpu=0) for _ in range(2)]
     wait_burned(*(spinner.pid for spinner in spinners), seconds=0.3)
@@ -125,7 +129,7 @@ def test_delays_and_run_time_of_one_thread_are_those_of_schedstat(profiler, star
 
 
 def test_a_zombie_is_read_as_what_is_there(profiler):
-    choose(profiler, "^turns$")
+    choose(profiler, TURNS)
     child = subprocess.Popen([program("turns"), "0"], stdout=subprocess.DEVNULL)
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     values = counters(profiler)[child.pid]
@@ -139,7 +143,7 @@ def test_a_zombie_is_read_as_what_is_there(profiler):
 
 
 def test_threads_that_ended_stay_in_the_sums_of_a_process_that_lives(profiler, start):
-    choose(profiler, "^turns$")
+    choose(profiler, TURNS)
     target = start("turns", 8, 10, 1000, 1000, "hold")
     own = target.first_line()
     values = counters(profiler)[target.pid]
@@ -166,7 +170,7 @@ def test_run_time_grows_while_a_thread_never_leaves_its_cpu(profiler, start):
 
 
 def test_time_asleep_is_that_of_the_programs_own_clock(profiler, start):
-    choose(profiler, "^turns$")
+    choose(profiler, TURNS)
     threads, turns = 4, 100
     target = start("turns", threads, turns, 0, 5000)
     own = target.finish()
@@ -180,7 +184,7 @@ def test_time_asleep_is_that_of_the_programs_own_clock(profiler, start):
 
 
 def test_a_wait_that_goes_on_grows(profiler, start):
-    choose(profiler, "^turns$")
+    choose(profiler, TURNS)
     target = start("turns", 0, 0, 0, 0, "hold")
     target.first_line()
 
@@ -207,7 +211,7 @@ def test_without_off_cpu_there_is_no_series(profiler, start):
 
 def test_who_is_not_chosen_has_no_series(profiler, start):
     others = start("spin", 30)
-    choose(profiler, "^turns$")
+    choose(profiler, TURNS)
     chosen = start("turns", 0, 0, 0, 0, "hold")
     chosen.first_line()
     assert set(counters(profiler)) == {chosen.pid}
@@ -215,16 +219,16 @@ def test_who_is_not_chosen_has_no_series(profiler, start):
     assert profiler.config()["status"]["process_counters"] == "running"
 
 
-def observe(profiler, *names):
+def observe(profiler, *entries):
     """PUT /sched."""
     body = {"cmd": {"probe": ["runqlat"]}, "state": "running",
-            "snoopers": {"proc_name": [{"comm": name} for name in names]}}
+            "snoopers": {"proc_name": list(entries)}}
     answer = profiler.request("PUT", "/sched", json.dumps(body))
     assert answer.status == 200, answer.text
 
 
 def test_with_a_probe_of_sched_waits_in_all_states_and_wake_ups_are_counted(profiler):
-    observe(profiler, "^turns$")
+    observe(profiler, TURNS)
     usages = children(20)
     processes = counters(profiler)
     for pid, usage in usages.items():

@@ -3,6 +3,8 @@ import re
 import socket
 import time
 
+import pytest
+
 from helpers import SAN, wait_for
 from sched_client import Follower, Sched
 
@@ -15,6 +17,7 @@ def hogs(start, count=2):
     return [start("spin", 100, cpu=0) for _ in range(count)]
 
 
+@pytest.mark.alone("its targets have a CPU to themselves")
 def test_each_event_is_a_target_that_waited_longer(profiler, start):
     targets = hogs(start)
     sched = Sched(profiler)

@@ -114,6 +114,7 @@ def test_a_storm_of_switches_is_counted_to_the_last_one(profiler, start):
     assert histograms(profiler, "runqlat")[target.pid].count == counts.slices
 
 
+@pytest.mark.quick
 def test_sleeps_are_in_offcpudist_with_their_length(profiler, start):
     target = ready(start, "naps_bare", "10ms:50", "100us:200")
     profile_sched(profiler, "^naps", probes=("offcpudist",), group_by="pid")

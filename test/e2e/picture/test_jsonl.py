@@ -5,6 +5,8 @@ import re
 import time
 from pathlib import Path
 
+import pytest
+
 from asking import burning
 from folded import Profile
 from helpers import PROGRAMS, wait_for
@@ -62,6 +64,7 @@ def start_ms(pid):
     return boot_s * 1000 + ticks * 1000 / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.quick
 def test_a_record_tells_process_thread_start_and_network_of_its_stack(profiler, start):
     target = burning(start)
     before_ns = boot_ns()

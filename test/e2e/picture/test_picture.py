@@ -76,6 +76,7 @@ def test_a_zoom_into_the_narrowest_frame_is_exact(draw):
 # What is said
 
 
+@pytest.mark.quick
 def test_a_frame_under_the_mouse_is_told_with_count_unit_and_percent(picture):
     assert picture.text("details") == HINT
     frame = picture.frame("find")

@@ -54,6 +54,7 @@ def drawn(seed, count=3000, names=40, depth=30):
     return "".join(lines)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("width, seed", [*((1200, seed) for seed in range(5)), (300, 5), (300, 6), (5000, 7)])
 def test_the_frames_are_those_of_a_plain_tree(width, seed):
     text = drawn(seed)

@@ -45,6 +45,7 @@ def recorded(work, *command, event="oncpu", options=()):
     return profile
 
 
+@pytest.mark.quick
 def test_it_has_the_stacks_and_sums_of_folded_text(profiler, start):
     targets = burning(start, "one"), burning(start, "other")
     profiler.profile("^one$", "^other$", frequency=HZ, thread_frame=0)

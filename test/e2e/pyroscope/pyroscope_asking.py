@@ -94,7 +94,7 @@ def send(connection, request):
     return Response(answer.status, answer.headers, answer.read())
 
 
-def ask(server, request=None, timeout=10):
+def ask(server, request=None, timeout=60):
     """An answer, of a push that is fine where nothing else is said."""
     connection = connect(server, timeout)
     try:

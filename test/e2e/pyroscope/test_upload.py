@@ -1,12 +1,12 @@
 """What is uploaded: all of it, as the server takes it, and the same as the files have."""
 import re
 import shutil
-import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from beside import own_folder
 from helpers import Target, program
 from pyroscope_double import Pyroscope
 from uploads import (BUSY, CPU_NS, PROBES, TYPES, Uploader, assert_same, assert_whole, ends_aligned,
@@ -25,7 +25,7 @@ TYPES_OF = {
 def sent(multi_instance):
     """Two programs under all probes for some windows, to their end: what arrived, what the files have, and what
     GET says."""
-    work = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
+    work = own_folder()
     targets = [Target([program("spin"), 600], work / "spin.log"),
                Target(["/usr/bin/python3", "-c", BUSY], work / "busy.log")]  # fmt: skip
     daemon = Uploader(work, service_name="who it is").start()

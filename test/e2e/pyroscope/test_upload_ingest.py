@@ -34,6 +34,7 @@ def sums(server, probe):
     return found
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("multi_instance", [0, 1])
 def test_all_is_accepted_and_the_same_as_the_files(uploader, start, copy, multi_instance):
     daemon = uploader()

@@ -109,6 +109,7 @@ def parts(server):
     return found
 
 
+@pytest.mark.alone("a window takes 108,000 stacks, and may lose a tenth")
 def test_a_window_of_many_stacks_is_split(uploader, start):
     """By their number, or by their size: one program has many, the other has deep ones."""
     daemon = uploader(period=60, bpf="stacks = 131072; stack_ring_bytes = 8388608;")

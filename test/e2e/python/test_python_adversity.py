@@ -145,6 +145,7 @@ def test_a_chain_of_a_thousand_is_whole_and_a_longer_one_is_counted(profiler, st
         assert cut["python_depth"] >= 0.9 * sum(s.value for s in deep)
 
 
+@pytest.mark.alone("programs that are begun as fast as can be")
 def test_a_storm_of_execs(profiler, run_python, place, honest):
     profile(profiler, honest)
     let_go(honest)

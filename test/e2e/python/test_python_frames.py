@@ -83,6 +83,7 @@ def between(stack, root, leaf):
     return stack.frames[at.index(root) + 1 : at.index(leaf)]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("interpreter", each())
 def test_python_frames_stand_between_the_native_ones_that_call_them(profiler, start, interpreter):
     target = start_shown(start, interpreter)

@@ -1,4 +1,6 @@
 """What Python waits for, and what makes it grow: off-CPU, mem and mem_glibc name the function."""
+import pytest
+
 import oracle
 from allocating import Views, assert_nothing_lost, let_tell, profile_allocations, wait_probed
 from helpers import wait_for
@@ -34,6 +36,7 @@ def waits_right(name):
     return right
 
 
+@pytest.mark.quick
 def test_waits_name_the_function_and_the_line(profiler, standing):
     target = standing(BLOCKED, "for", 2)
     profile_offcpu(profiler, pids=[target.pid], thread_frame=1)

@@ -6,7 +6,6 @@ the first sample and before the last is read, so their clocks are those of the s
 import os
 import shutil
 import signal
-import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 import oracle
+from beside import own_folder
 from helpers import cpu_ns, same_time, wait_for
 from kept import Session, session_of
 from observer import Observer
@@ -246,7 +246,7 @@ def test_c_that_calls_back_stands_between_the_frames_of_python(session, cpython)
 def test_the_programs_know_their_stacks_without_a_profiler():
     """What they write down is consistent: each node's caller has the line at which it called."""
     for python in HERE[:1]:
-        work = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
+        work = own_folder()
         place = Place(python, work)
         program = Running(place, "methods", ["methods.py"])
         try:

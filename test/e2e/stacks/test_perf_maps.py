@@ -63,6 +63,7 @@ def leaf_frames(profiler, pid, least=100, before=None):
     return wait_for(enough, 30, 0.1)
 
 
+@pytest.mark.quick
 def test_made_code_has_the_name_that_its_process_tells(profiler, start, perf_map):
     target = start("jit", "leaf", 60)
     perf_map(target.pid, "LazyCompile:*work /app/server.js:1:2")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import program, wait_burned, wait_for
+from helpers import by_name_alone, program, wait_burned, wait_for
 from whole import assert_whole, run
 
 HZ = 1000
@@ -49,6 +49,7 @@ def share(profile, pattern):
     return hit / profile.total()
 
 
+@pytest.mark.quick
 def test_cxx_names_are_demangled(profiler, start):
     profiler.profile("^cxxnames$", frequency=HZ)
     profile = profiled(profiler, start("cxxnames", 1))
@@ -206,9 +207,9 @@ def test_a_deleted_program_that_has_also_ended_has_its_names(profiler, start, co
     assert nearly_all(profiled(profiler, target), *SPIN)
 
 
-def test_a_process_that_ended_before_it_was_asked_for_has_its_names(profiler, start):
-    profiler.profile("^short_lived$", frequency=HZ)
-    target = start("short_lived", 0.3)
+def test_a_process_that_ended_before_it_was_asked_for_has_its_names(profiler, start, copy):
+    profiler.profile(by_name_alone("^ended_before$"), frequency=HZ)
+    target = start(copy("short_lived", "ended_before"), 0.3)
     target.finish()
     time.sleep(1)
     assert nearly_all(profiler.folded(pid=target.pid), "main", "short_work")
@@ -222,7 +223,7 @@ def test_a_program_in_another_root_has_its_names(profiler, start, work):
     for library in re.findall(r"(/\S+) \(0x", tool("ldd", inside)):
         (root / library[1:]).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(library, root / library[1:])
-    profiler.profile("^caged$", frequency=HZ)
+    profiler.profile({"comm": "^caged$", "cmdline": "/only/here/caged"}, frequency=HZ)
     target = start(Path(shutil.which("chroot") or "/usr/sbin/chroot"), root, "/only/here/caged", 1)
     assert nearly_all(profiled(profiler, target), *SPIN)
 

@@ -2,7 +2,9 @@
 import sys
 from pathlib import Path
 
-from helpers import HZ, lost, program, same_time, wait_burned, wait_for, weather_ns
+import pytest
+
+from helpers import HZ, by_name_alone, lost, same_time, wait_burned, wait_for, weather_ns
 
 
 def test_samples_times_period_is_the_cpu_time_of_a_busy_process(profiler, start, observe):
@@ -49,17 +51,17 @@ def test_three_functions_have_the_shares_they_burned(profiler, start, observe):
 
 
 def test_processes_of_fifty_milliseconds_are_in_the_graph_under_their_functions(
-    profiler, start, observe
+    profiler, start, copy, observe
 ):
-    profiler.profile("^short_lived$", frequency=HZ)
+    profiler.profile(by_name_alone("^fifty_ms$"), frequency=HZ)
     observer = observe(HZ)
-    spawner = start("spawner", 100, 2, program("short_lived"))
+    spawner = start("spawner", 100, 2, copy("short_lived", "fifty_ms"))
     children_us = spawner.finish()["children_cpu_us"]
     profile = profiler.folded()
     unsure_us = weather_ns(1000 * children_us, observer.ns(*profile.pids)) / 1000
     assert profile.total("main", "short_work") * 1e6 / HZ >= 0.9 * children_us - unsure_us
     assert profile.total() * 1e6 / HZ <= 1.03 * children_us + unsure_us
-    assert profile.names == {"short_lived"}
+    assert profile.names == {"fifty_ms"}
     assert len(profile.pids) == 100
 
 
@@ -93,6 +95,7 @@ def test_more_busy_processes_than_cpus_have_the_time_they_got(profiler, start, o
     same_time(profile.total(), HZ, sum(target.cpu_ns for target in targets), beside_ns)
 
 
+@pytest.mark.quick
 def test_a_process_that_sleeps_is_not_in_an_on_cpu_profile(profiler, start):
     sleeper = start(Path(sys.executable), "-c", "import time; print(1, flush=True); time.sleep(60)")
     sleeper.first_line()
@@ -102,6 +105,7 @@ def test_a_process_that_sleeps_is_not_in_an_on_cpu_profile(profiler, start):
     assert profiler.folded().total() <= 5
 
 
+@pytest.mark.quick
 def test_status_counts_the_samples_and_no_loss(profiler, start):
     profiler.profile("^spin$", frequency=HZ)
     start("spin", 1).finish()

@@ -7,12 +7,13 @@ import subprocess
 
 import pytest
 
-from helpers import PROGRAMS, ROOT, program, wait_for
+from helpers import BPF_PROGRAMS, ROOT, program, wait_for
 from whole import (ENOUGH, HZ, assert_chain, assert_whole, chain, is_kernel, run, share, truncated,
                    user_frames)  # fmt: skip
 
 
 # 996 below main, main and the three functions of the C library before it: a thousand.
+@pytest.mark.quick
 @pytest.mark.parametrize("depth", [20, 150, 500, 996])
 def test_a_chain_of_known_depth_shows_every_frame_in_order(profiler, start, depth):
     profile = run(profiler, start, "chain", depth, 2)
@@ -189,6 +190,7 @@ def test_made_code_without_a_frame_pointer_is_cut_or_right_and_never_wrong(profi
 # Walks inside walks
 
 
+@pytest.mark.alone("counts what a program does in some seconds, at 1,000 Hz")
 def test_walks_that_interrupt_walks_do_not_mix(profiler, start):
     """Each system call, switch and call of a function takes a stack through the daemon's own buffers,
     at some thousands a second, and two timers at 1,000 Hz come in between."""
@@ -196,7 +198,7 @@ def test_walks_that_interrupt_walks_do_not_mix(profiler, start):
     target = start("chain", depth, 60, "ticks")
     wait_for(lambda: target.cpu_ns_now() > 1e8, why="it burns")
     profiler.profile(pids=[target.pid], frequency=HZ, thread_frame=0, max_overhead=100)
-    nested = [PROGRAMS.parent / "bpf/nested", profiler.pid, target.pid, program("chain"), "tick", 8]
+    nested = [BPF_PROGRAMS / "nested", profiler.pid, target.pid, program("chain"), "tick", 8]
     answer = subprocess.run([str(arg) for arg in nested], capture_output=True, text=True, timeout=60)
     if answer.returncode == 3:
         pytest.skip(answer.stderr)
