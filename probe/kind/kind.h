@@ -81,15 +81,12 @@ struct kind {
 	const char *count_name; /* unit of its weights */
 	/* users who aren't administrators may use it on their own processes */
 	bool for_users;
-	bool by_bytes;	/* events are drawn by their bytes: a sample stands for several */
-	bool by_period; /* it samples who has a CPU: a sample is a period of the clock */
-	/*
-	 * It sees threads leave their CPU: those that are blocked already are looked for, and the
-	 * tracing's own frames lie at the leaf.
-	 */
-	bool at_switch;
-	bool holds;    /* what its events are of is held until it is freed: the live heap */
-	uint64_t unit; /* weight of the kernel's side that makes one unit; 0: 1 */
+	bool by_bytes;	    /* events are drawn by their bytes: a sample stands for several */
+	bool by_period;	    /* it samples who has a CPU: a sample is a period of the clock */
+	bool at_switch;	    /* it sees threads leave their CPU; looks for those that are blocked */
+	bool at_tracepoint; /* stacks are taken in one: the tracing's own frames are their leaf */
+	bool holds;	    /* what its events are of is held until it is freed: the live heap */
+	uint64_t unit;	    /* weight of the kernel's side that makes one unit; 0: 1 */
 	const char *event_name; /* what is counted beside the weight; NULL: nothing */
 	const char *event_title;
 	struct pprof_shape pprof;

@@ -116,6 +116,7 @@ const struct kind probe_offcpu = {
 	.count_name = "us",
 	.for_users = true,
 	.at_switch = true,
+	.at_tracepoint = true,
 	.unit = 1000, /* ns */
 	.event_name = "waits",
 	.event_title = "Off-CPU Waits Flame Graph",

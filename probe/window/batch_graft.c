@@ -78,7 +78,7 @@ static size_t leaf_of(const struct batch *batch, const struct batch_stack *stack
 {
 	size_t leaf = 0;
 
-	while (kind_get(stack->key.probe)->at_switch && leaf < stack->frames_count &&
+	while (kind_get(stack->key.probe)->at_tracepoint && leaf < stack->frames_count &&
 	       is_ours(batch, &batch->spots[frames[leaf].frame]))
 		leaf++;
 	return leaf;
