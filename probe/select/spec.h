@@ -76,6 +76,3 @@ struct spec {
 int spec_init(struct spec *spec, const struct params *params);
 void spec_copy(struct spec *to, const struct spec *from);
 void spec_done(struct spec *spec);
-
-/* Returns the ns between samples on each busy CPU. */
-uint64_t params_period_ns(const struct params *params);
