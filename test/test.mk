@@ -422,7 +422,7 @@ coverage: ## lines that the unit tests don't run, by file: of target, session, e
 	scripts/coverage build/cov $(ROOMS)
 
 # How many tests run beside each other, where pytest-xdist is installed (doc/testing.md): many wait.
-BESIDE ?= 1
+BESIDE ?= $(shell expr 2 \* $$(nproc))
 
 # Debian's, unless PYTHONS names others (programs, colons between) or is empty: all that are found.
 PYTHONS ?= /usr/bin/python3

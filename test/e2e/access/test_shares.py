@@ -27,6 +27,7 @@ def timed_while(root, path, busy):
 # Sessions that are begun and left
 
 
+@pytest.mark.alone("asks fifty times a second, and what root waits is measured")
 def test_sessions_begun_and_left_in_a_row_cost_root_no_time(serve, needs_bpf, somebody, start):
     daemon = serve()
     nobody, root = somebody(daemon), somebody(daemon, uid=0)

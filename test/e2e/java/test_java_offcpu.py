@@ -69,6 +69,7 @@ def right(name, stack):
     return all(frame.startswith(LIBRARY) for frame in below)
 
 
+@pytest.mark.alone("the threads' own clocks have the time in them that others take the CPU")
 @pytest.mark.quick
 def test_waits_name_the_method_that_waits(profiler, waits):
     armed(profiler, waits.pid)

@@ -13,7 +13,7 @@ import pytest
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 # In the command lines of this worker's processes, and in no other's.
 TAG = f"stackprobe-e2e-{WORKER}-" if WORKER else "stackprobe-e2e-"
-TOGETHER = {"podman_here": "podman", "paranoid": "sysctl"}  # fixture: group
+TOGETHER = {"podman_here": "podman", "paranoid": "sysctl", "var_log": "var_log"}  # fixture: group
 LARGE = 20  # tests of a group
 MARKS = ("alone(reason): runs when no other test does: it measures, or it sees or changes what all share",
          "quick: one of those that `make test-quick` runs")  # fmt: skip

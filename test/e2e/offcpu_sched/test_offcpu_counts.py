@@ -157,7 +157,7 @@ def test_who_is_killed_in_a_wait_has_waited_until_then(profiler, start):
 
 
 def test_reading_and_equal_puts_in_the_middle_of_waits_change_nothing(profiler, start):
-    target = ready(start, "naps_bare", "10ms:100", "100ms:5")
+    target = ready(start, "naps_bare", "10ms:100", "100ms:30")
     profile_offcpu(profiler, "^naps")
 
     def read_and_put():

@@ -156,7 +156,7 @@ def test_a_long_wait_is_in_the_graph_once_it_is_older_than_minblock(profiler, st
 
 
 def test_probe_and_target_may_come_and_go_and_no_wait_is_counted_twice(profiler, start):
-    target = ready(start, "naps_bare", "100ms:12")
+    target = ready(start, "naps_bare", "100ms:30")
     profile_offcpu(profiler, "^naps")
     let_go(target)
     off_ns = 0

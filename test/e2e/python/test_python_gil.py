@@ -74,7 +74,7 @@ def follows(stack, *wanted):
 
 
 def test_a_sub_interpreter_stands_above_who_runs_it(profiler, standing):
-    _, profile, target = profiled(profiler, standing, "interpreters.py", "nested", 1)
+    _, profile, target = profiled(profiler, standing, "interpreters.py", "nested", 2)
     for chain in (("outer", "<module>", "works_inside"),
                   ("outer", "<module>", "middle", "<module>", "works_innermost")):  # fmt: skip
         mine = [s for s in profile.of(target.pid) if chain[-1] in functions(s)]

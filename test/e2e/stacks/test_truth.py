@@ -15,6 +15,7 @@ def test_samples_times_period_is_the_cpu_time_of_a_busy_process(profiler, start,
     same_time(profiler.folded().total(pid=target.pid), HZ, cpu_ns, observer.ns(target.pid))
 
 
+@pytest.mark.alone("100 Hz keeps step with the ticks, when others want the CPU as well")
 def test_the_default_period_is_ten_milliseconds(profiler, start, observe):
     profiler.profile("^spin$")
     observer = observe(100)
