@@ -17,6 +17,7 @@ TOGETHER = {"podman_here": "podman", "paranoid": "sysctl", "var_log": "var_log"}
 LARGE = 20  # tests of a group
 MARKS = ("alone(reason): runs when no other test does: it measures, or it sees or changes what all share",
          "quick: one of those that `make test-quick` runs")  # fmt: skip
+CRASHED = 70  # exit status: no second look makes that good
 QUARANTINE = Path(__file__).parents[1] / "quarantine"
 
 
@@ -95,8 +96,8 @@ class Beside:
         """A daemon that crashed fails the run."""
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput["crashes"] = self.crashes
-        elif self.crashes and not session.exitstatus:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        elif self.crashes:
+            session.exitstatus = CRASHED
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node, error):
