@@ -173,7 +173,7 @@ class Attackers:
     def in_hanging_folder(self, name, count):
         """As many programs, each in a file of its own whose file system answers no more once they run."""
         (self.folder / "hanging").mkdir()
-        nap = "#include <unistd.h>\n" + BURN + "int main(int argc, char **argv) { for (;;) burn(argc), usleep(1000000); }"
+        nap = "#include <unistd.h>\n" + BURN + "int main(int argc, char **argv) { for (;;) burn(argc), usleep(300000); }"
         content = self.build(name, nap).read_bytes()
         names = [f"{name}{i}" for i in range(count)]
         try:
