@@ -9,7 +9,8 @@ static const char *const groups[] = {"none", "pid", "tid", "pidns", "cgroup", "c
 
 /* clang-format off */
 static const struct param rows[] = {
-	{"min_us", PARAM_NUMBER_OF(struct params, sched.min_us), .max = UINT32_MAX, .number = 10000, .unit = "us",
+	{"min_us", PARAM_NUMBER_OF(struct params, sched.min_us), .max = UINT32_MAX,
+	 .number = 10000, .unit = "us",
 	 .help = "`runqslower` reports waits that are longer. 0: each wait"},
 	{"latency_thr", PARAM_NUMBER_OF(struct params, sched.latency_thr_ms), .max = UINT32_MAX / 1000,
 	 .number = SCHED_THR_UNSET, .instead_of = "min_us", .unit = "ms",
@@ -19,7 +20,8 @@ static const struct param rows[] = {
 	 .help = "one histogram for each group, in each probe but `runqlen` and `runqslower`. "
 		 "`pidns` is the namespace's inode number (`readlink /proc/PID/ns/pid`). "
 		 "`cgroup` is the id (the folder's inode number) in the unified hierarchy"},
-	{"report_period", PARAM_NUMBER_OF(struct params, sched.report_period_s), .min = 5, .max = 600, .number = 60, .unit = "s",
+	{"report_period", PARAM_NUMBER_OF(struct params, sched.report_period_s), .min = 5,
+	 .max = 600, .number = 60, .unit = "s",
 	 .help = "at this interval a line in the log tells what was counted meanwhile"},
 };
 /* clang-format on */

@@ -56,6 +56,7 @@ static pthread_once_t owners_made = PTHREAD_ONCE_INIT;
 
 static void make_owners(void)
 {
+	sched_measures_make();
 	memcpy(owners, rooms, sizeof(rooms));
 	owners_count = ARRAY_SIZE(rooms);
 	for (int i = 0; i < PROBE_COUNT; i++) {

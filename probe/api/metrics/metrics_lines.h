@@ -24,6 +24,9 @@ void metrics_container(struct buf *out, const struct container *container);
 void metrics_sched(struct buf *out, const struct services *services);
 void metrics_sched_up(struct buf *out, const struct services *services);
 
+/* Fills in the rows of sched_measures, from the table of /sched's probes. Called once. */
+void sched_measures_make(void);
+
 /* Rows of struct figures: the state of probes, what is lost; the daemon itself; /sched; processes.
  */
 extern const struct measures state_measures, loss_measures, daemon_measures, sched_measures,
