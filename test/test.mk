@@ -295,7 +295,7 @@ UNITFLAGS_test_target_select := $(TARGETFLAGS)
 $(BUILD)/test/unit/java/code/test_jvmcode_real: | $(TOLD)
 $(BUILD)/test/unit/java/files/test_agent: $(BUILD)/stackprobe-agent.so
 # How many run at a time; and those that hold a processor's time against a clock, which run alone.
-UNITS_ALONE := $(BUILD)/test/unit/loop/test_worker
+UNITS_ALONE := $(addprefix $(BUILD)/test/unit/,loop/test_worker symbol/test_debugfile)
 UNITS_BESIDE ?= $(shell expr 2 \* $$(nproc))
 UNITS := $(patsubst %.c,$(BUILD)/%,$(sort $(shell find test/unit -name 'test_*.c')))
 $(foreach name,$(filter-out $(notdir $(UNITS)),$(patsubst UNITFLAGS_%,%,$(filter UNITFLAGS_%,$(.VARIABLES)))),\
