@@ -245,7 +245,7 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 	}
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		if (kind_get(i)->count)
-			kind_get(i)->count(engine->tracer, &stats->own[i]);
+			kind_get(i)->count(engine->tracer, &counters, &stats->own[i]);
 	}
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		stats->thinned[i] = tracer_thinned(engine->tracer, i);

@@ -14,6 +14,7 @@
 #include "capability/capability.h"
 
 struct allocators;
+struct counters;
 struct measures;
 struct param;
 struct tracer;
@@ -74,6 +75,8 @@ union kind_stats {
 	uint64_t numbers[KIND_STATS_BYTES / sizeof(uint64_t)];
 	char bytes[KIND_STATS_BYTES];
 };
+#define KIND_STATS_FIT(of)                                                                         \
+	_Static_assert(sizeof(of) <= sizeof(union kind_stats), "KIND_STATS_BYTES")
 
 struct kind {
 	const char *name;	/* in URLs, bodies and folders */
@@ -116,7 +119,8 @@ struct kind {
 	 * fills in the struct that their rows lie in. NULL: it has none.
 	 */
 	const struct measures *measures;
-	void (*count)(const struct tracer *tracer, union kind_stats *stats);
+	void (*count)(const struct tracer *tracer, const struct counters *counters,
+		      union kind_stats *stats);
 	/* Returns a sentence on what this kernel doesn't show; "": nothing. NULL: nothing. */
 	const char *(*limit)(const struct tracer *tracer);
 };

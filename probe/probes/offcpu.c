@@ -62,6 +62,7 @@ static const struct pprof_page pages[] = {
 struct offcpu_stats {
 	uint64_t over_maxblock, unseen;
 };
+KIND_STATS_FIT(struct offcpu_stats);
 
 static const struct measure numbers[] = {
 	{"waits_over_maxblock_total", "waits_over_maxblock", COUNTER,
@@ -75,13 +76,12 @@ static const struct measure numbers[] = {
 static const struct measures measures = {"Probes: off-CPU", "status.probes.offcpu",
 					 MEASURE_ROWS(numbers)};
 
-static void count_waits(const struct tracer *tracer, union kind_stats *stats)
+static void count_waits(const struct tracer *tracer, const struct counters *counters,
+			union kind_stats *stats)
 {
 	struct offcpu_stats *mine = (struct offcpu_stats *)(void *)stats;
-	struct counters counters;
 
-	tracer_counters(tracer, &counters);
-	mine->over_maxblock = counters.waits_over_maxblock;
+	mine->over_maxblock = counters->waits_over_maxblock;
 	mine->unseen = tracer_unseen_waits(tracer);
 }
 
