@@ -89,18 +89,17 @@ static void stop_calls(void *arg)
 
 static int load_calls(struct tracer *tracer)
 {
-	struct malloc_bpf *calls;
-	int r = tracer_open(tracer, malloc, &calls);
+	struct malloc_bpf *calls = tracer_open(tracer, malloc);
 
-	if (r < 0)
-		return r;
+	if (!calls)
+		return -errno;
 	tracer->calls = calls;
 	loaded_add(tracer, &(struct loaded){calls->obj, -1, stop_calls, tracer});
 	choose_maps(tracer, calls);
 	choose_programs(tracer, calls);
 	calls->rodata->memory_bytes = memory_bytes();
 	tracer_set_stacks(calls);
-	r = tracer_share_maps(tracer->life->obj, calls->obj);
+	int r = tracer_share_maps(tracer->life->obj, calls->obj);
 	if (r == 0)
 		r = malloc_bpf__load(calls);
 	return r < 0 ? r : tracer_mmap_load(tracer);

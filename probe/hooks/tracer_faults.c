@@ -143,11 +143,10 @@ static void stop_faults(void *arg)
 
 static int begin_faults(struct tracer *tracer, struct why *why)
 {
-	struct fault_bpf *bpf;
-	int r = tracer_open(tracer, fault, &bpf);
+	struct fault_bpf *bpf = tracer_open(tracer, fault);
 
-	if (r < 0)
-		return r;
+	if (!bpf)
+		return -errno;
 	tracer->faults = calloc(1, sizeof(*tracer->faults));
 	if (!tracer->faults) {
 		fault_bpf__destroy(bpf);
@@ -155,7 +154,7 @@ static int begin_faults(struct tracer *tracer, struct why *why)
 	}
 	tracer->faults->bpf = bpf;
 	loaded_add(tracer, &(struct loaded){bpf->obj, -1, stop_faults, tracer});
-	r = check_counters(tracer, why);
+	int r = check_counters(tracer, why);
 	if (r < 0)
 		return r;
 	find_limit(tracer);

@@ -21,12 +21,11 @@ static void stop_lengths(void *arg)
 
 static int load_lengths(struct tracer *tracer)
 {
-	int r = tracer_open(tracer, runqlen, &tracer->runqlen);
-
-	if (r < 0)
-		return r;
+	tracer->runqlen = tracer_open(tracer, runqlen);
+	if (!tracer->runqlen)
+		return -errno;
 	loaded_add(tracer, &(struct loaded){tracer->runqlen->obj, -1, stop_lengths, tracer});
-	r = runqlen_bpf__load(tracer->runqlen);
+	int r = runqlen_bpf__load(tracer->runqlen);
 	if (r == 0)
 		r = timer_new(&tracer->length_timer, tracer->loop,
 			      bpf_program__fd(tracer->runqlen->progs.sample_length),

@@ -45,17 +45,16 @@ static void mapped_ready(void *arg)
 
 int tracer_mmap_load(struct tracer *tracer)
 {
-	struct mmap_bpf *maps;
-	int r = tracer_open(tracer, mmap, &maps);
+	struct mmap_bpf *maps = tracer_open(tracer, mmap);
 
-	if (r < 0)
-		return r;
+	if (!maps)
+		return -errno;
 	tracer->maps = maps;
 	loaded_add(tracer, &(struct loaded){maps->obj, -1, NULL, NULL});
 	choose_programs(tracer, maps);
 	maps->rodata->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	tracer_set_stacks(maps);
-	r = tracer_share_maps(tracer->life->obj, maps->obj);
+	int r = tracer_share_maps(tracer->life->obj, maps->obj);
 	if (r == 0)
 		r = mmap_bpf__load(maps);
 	return r < 0 ? r

@@ -39,17 +39,16 @@ static void unload_sched(void *arg);
 
 static int load_sched(struct tracer *tracer)
 {
-	struct sched_bpf *sched;
-	int r = tracer_open(tracer, sched, &sched);
+	struct sched_bpf *sched = tracer_open(tracer, sched);
 
-	if (r < 0)
-		return r;
+	if (!sched)
+		return -errno;
 	tracer->sched = sched;
 	loaded_add(tracer, &(struct loaded){sched->obj, -1, unload_sched, tracer});
 	choose_records(sched);
 	sched->rodata->has_switch_state = tracer->types.has_switch_state;
 	tracer_set_stacks(sched);
-	r = tracer_share_maps(tracer->life->obj, sched->obj);
+	int r = tracer_share_maps(tracer->life->obj, sched->obj);
 	if (r == 0)
 		r = sched_bpf__load(sched);
 	if (r < 0)

@@ -44,13 +44,12 @@ static int share_maps(struct tracer *tracer)
 
 static int load_times(struct tracer *tracer)
 {
-	int r = tracer_open(tracer, times, &tracer->times);
-
-	if (r < 0)
-		return r;
+	tracer->times = tracer_open(tracer, times);
+	if (!tracer->times)
+		return -errno;
 	loaded_add(tracer, &(struct loaded){tracer->times->obj, -1, NULL, NULL});
 	choose_records(tracer);
-	r = share_maps(tracer);
+	int r = share_maps(tracer);
 	if (r == 0)
 		r = times_bpf__load(tracer->times);
 	return r < 0 ? r : times_bpf__attach(tracer->times);

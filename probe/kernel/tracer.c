@@ -128,15 +128,14 @@ static int make_room(struct tracer *tracer)
 
 static int load_life(struct tracer *tracer)
 {
-	int r = tracer_open(tracer, life, &tracer->life);
-
-	if (r < 0)
-		return r;
+	tracer->life = tracer_open(tracer, life);
+	if (!tracer->life)
+		return -errno;
 	bpf_map__set_max_entries(tracer->life->maps.targets, tracer->sizes.targets);
 	bpf_map__set_max_entries(tracer->life->maps.life, tracer->sizes.life_ring);
 	bpf_map__set_max_entries(tracer->life->maps.arena, arena_chunks(tracer));
 	set_stack_sizes(tracer);
-	r = life_bpf__load(tracer->life);
+	int r = life_bpf__load(tracer->life);
 	if (r == 0)
 		r = make_room(tracer);
 	if (r < 0)
@@ -244,12 +243,11 @@ static int load_sample_from(struct tracer *tracer, struct sample_bpf *sample)
  */
 static int load_sample(struct tracer *tracer)
 {
-	struct sample_bpf *sample;
-	int r = tracer_open(tracer, sample, &sample);
+	struct sample_bpf *sample = tracer_open(tracer, sample);
 
-	if (r < 0)
-		return r;
-	r = load_sample_from(tracer, sample);
+	if (!sample)
+		return -errno;
+	int r = load_sample_from(tracer, sample);
 	sample_bpf__destroy(sample);
 	return r;
 }

@@ -16,15 +16,11 @@
 /* Keeps only the link of the object: each map kept open would need one more descriptor. */
 static int attach_moves(struct tracer *tracer)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options);
-	int r = tracer_set_types(tracer, &options);
+	struct moves_bpf *moves = tracer_open(tracer, moves);
 
-	if (r < 0)
-		return r;
-	struct moves_bpf *moves = moves_bpf__open_opts(&options);
 	if (!moves)
 		return -errno;
-	r = tracer_share_maps(tracer->life->obj, moves->obj);
+	int r = tracer_share_maps(tracer->life->obj, moves->obj);
 	if (r == 0)
 		r = moves_bpf__load(moves);
 	if (r == 0) {

@@ -35,16 +35,21 @@ int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to)
 	return 0;
 }
 
-int tracer_set_types(struct tracer *tracer, struct bpf_object_open_opts *options)
+const struct bpf_object_open_opts *tracer_options(struct tracer *tracer)
 {
 	if (tracer->types_fd < 0)
 		tracer->types_fd = ktypes_open(&tracer->types);
-	if (tracer->types_fd < 0)
-		return tracer->types_fd;
+	if (tracer->types_fd < 0) {
+		errno = -tracer->types_fd;
+		return NULL;
+	}
 	snprintf(tracer->types_path, sizeof(tracer->types_path), "/proc/self/fd/%d",
 		 tracer->types_fd);
-	options->btf_custom_path = tracer->types_path;
-	return 0;
+	tracer->options = (struct bpf_object_open_opts){
+		.sz = sizeof(tracer->options),
+		.btf_custom_path = tracer->types_path,
+	};
+	return &tracer->options;
 }
 
 bool tracer_has_task_pt_regs(void)

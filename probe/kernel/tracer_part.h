@@ -5,13 +5,11 @@
  */
 #pragma once
 
+#include <bpf/libbpf.h>
+
 #include "capability/ktypes.h"
 #include "kernel/tracer.h"
 
-struct bpf_object;
-struct bpf_link;
-struct bpf_object_open_opts;
-struct bpf_object_skeleton;
 struct sched_settings;
 
 /* An object that is loaded beside `life`. The tracer counts its run time, and stops its owner. */
@@ -71,9 +69,10 @@ struct tracer {
 	int types_fd;	/* capability/ktypes.h */
 	struct ktypes types;
 	char types_path[32];
-	struct counters before; /* counters of objects that were unloaded */
-	uint64_t next_window;	/* numbers of windows are never used again */
-	uint64_t selection;	/* struct control.selection; never used again either */
+	struct bpf_object_open_opts options; /* names types_path */
+	struct counters before;		     /* counters of objects that were unloaded */
+	uint64_t next_window;		     /* numbers of windows are never used again */
+	uint64_t selection;		     /* struct control.selection; never used again either */
 	struct arena_map *arena_map;
 	struct arena *arena;
 	struct count_key *keys; /* buffers to read one window */
@@ -131,21 +130,12 @@ void tracer_read_late(void *arg);
 /* Makes maps of the same name one map. Returns 0 or a negative errno. */
 int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to);
 
-/* Tells libbpf where the kernel's types are. Returns 0 or a negative errno. */
-int tracer_set_types(struct tracer *tracer, struct bpf_object_open_opts *options);
+/* Returns what tells libbpf where the kernel's types are; NULL: errno says why. */
+const struct bpf_object_open_opts *tracer_options(struct tracer *tracer);
 
-/*
- * Opens a skeleton, name_bpf of name.skel.h, with the kernel's types. Evaluates to 0 and *ret,
- * which the caller owns, or to a negative errno.
- */
-#define tracer_open(tracer, name, ret)                                                             \
-	({                                                                                         \
-		LIBBPF_OPTS(bpf_object_open_opts, open_options);                                   \
-		int open_error = tracer_set_types(tracer, &open_options);                          \
-                                                                                                   \
-		*(ret) = open_error < 0 ? NULL : name##_bpf__open_opts(&open_options);             \
-		open_error < 0 || *(ret) ? open_error : -errno;                                    \
-	})
+/* Opens a skeleton, name_bpf of name.skel.h, which the caller owns. NULL: errno says why. */
+#define tracer_open(tracer, name)                                                                  \
+	(tracer_options(tracer) ? name##_bpf__open_opts(tracer_options(tracer)) : NULL)
 
 /* Settings that programs which take stacks need before loading, in an opened skeleton. */
 #define tracer_set_stacks(bpf)                                                                     \

@@ -31,13 +31,12 @@ struct tracer_waits {
 static int load_flush(struct tracer *tracer, struct tracer_waits *waits,
 		      const struct bpf_object *sched, bool in_tasks)
 {
-	int r = tracer_open(tracer, flush, &waits->flush);
-
-	if (r < 0)
-		return r;
+	waits->flush = tracer_open(tracer, flush);
+	if (!waits->flush)
+		return -errno;
 	loaded_add(tracer, &(struct loaded){waits->flush->obj, -1, NULL, NULL});
 	waits->flush->rodata->has_task_storage = in_tasks;
-	r = tracer_share_maps(tracer->life->obj, waits->flush->obj);
+	int r = tracer_share_maps(tracer->life->obj, waits->flush->obj);
 	if (r == 0)
 		r = tracer_share_maps(sched, waits->flush->obj);
 	if (r == 0)
@@ -51,14 +50,13 @@ static int load_flush(struct tracer *tracer, struct tracer_waits *waits,
 static int load_waiting(struct tracer *tracer, struct tracer_waits *waits,
 			const struct bpf_object *sched, bool in_tasks)
 {
-	int r = tracer_open(tracer, waiting, &waits->waiting);
-
-	if (r < 0)
-		return r;
+	waits->waiting = tracer_open(tracer, waiting);
+	if (!waits->waiting)
+		return -errno;
 	loaded_add(tracer, &(struct loaded){waits->waiting->obj, -1, NULL, NULL});
 	waits->waiting->rodata->has_task_storage = in_tasks;
 	waits->waiting->rodata->kernel_frames_max = tracer_kernel_frames_max();
-	r = tracer_share_maps(tracer->life->obj, waits->waiting->obj);
+	int r = tracer_share_maps(tracer->life->obj, waits->waiting->obj);
 	if (r == 0)
 		r = tracer_share_maps(sched, waits->waiting->obj);
 	if (r == 0)

@@ -145,6 +145,7 @@ def test_a_second_daemon_leaves_the_spool_alone_until_the_first_has_ended(upload
         second.send(server, pids=[target.pid])
         wait_windows(server, 1)
         assert "another process has" in second.log
+        second.wait_sent()  # the server has a window before its answer is read
         assert second.upload("stored") == len(server.stored) and second.lost() == {}
         first.stop()
         left = first.waiting()
