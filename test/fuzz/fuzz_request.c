@@ -120,8 +120,8 @@ static void demand_equal(const struct spec *a, const struct spec *b)
 	const struct name_snooper *names, *others;
 
 	demand(a->probes == b->probes && a->running == b->running);
-	demand(params_equal(&a->params, &b->params));
-	demand(params_upload_equal(&a->params, &b->params));
+	demand(params_equal(flamegraph_params(), PARAM_OF_FILES, &a->params, &b->params));
+	demand(params_equal(flamegraph_params(), PARAM_OF_UPLOADS, &a->params, &b->params));
 	demand(snoopers_ids(a->snoopers, &ids) == snoopers_ids(b->snoopers, &ids));
 	size_t count = snoopers_names(a->snoopers, &names);
 	demand(snoopers_names(b->snoopers, &others) == count);
