@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "kernel/tracer_part.h"
 #include "life.skel.h"
 
@@ -13,6 +14,9 @@ void loaded_add(struct tracer *tracer, const struct loaded *loaded)
 	loaded_remove(tracer, loaded->object, loaded->program_fd);
 	if (tracer->loaded_count < LOADED_MAX)
 		tracer->loaded[tracer->loaded_count++] = *loaded;
+	else
+		log_error("more than %d BPF objects: one isn't counted, nor stopped with them",
+			  LOADED_MAX);
 }
 
 void loaded_remove(struct tracer *tracer, const struct bpf_object *object, int program_fd)

@@ -6,19 +6,6 @@
 #include "api/status/container_texts.h"
 #include "base/utf8.h"
 
-void metrics_head(struct buf *out, const char *name, const char *type, const char *help)
-{
-	buf_printf(out, "# HELP stackprobe_%s %s\n# TYPE stackprobe_%s %s\n", name, help, name,
-		   type);
-}
-
-void metrics_one(struct buf *out, const char *name, const char *type, const char *help,
-		 double value)
-{
-	metrics_head(out, name, type, help);
-	buf_printf(out, "stackprobe_%s %.15g\n", name, value);
-}
-
 void metrics_label(struct buf *out, const char *text, size_t len)
 {
 	for (size_t at = 0; at < len;) {

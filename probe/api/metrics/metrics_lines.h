@@ -5,13 +5,6 @@
 
 #include "api/status/figures.h"
 
-/* Writes the lines # HELP and # TYPE of a metric. */
-void metrics_head(struct buf *out, const char *name, const char *type, const char *help);
-
-/* Writes a metric without labels: head and line. */
-void metrics_one(struct buf *out, const char *name, const char *type, const char *help,
-		 double value);
-
 /* Writes the value of a label, without the quotes: UTF-8, with \, " and line feed escaped. */
 void metrics_label(struct buf *out, const char *text, size_t len);
 
@@ -19,9 +12,7 @@ void metrics_label(struct buf *out, const char *text, size_t len);
  * if `container` is NULL. */
 void metrics_container(struct buf *out, const struct container *container);
 
-/* Write the counters of /sched, and the lines of probe_up of its probes
- * (api/metrics/metrics_sched.c). */
-void metrics_sched(struct buf *out, const struct services *services);
+/* Writes the lines of probe_up of /sched's probes (api/metrics/metrics_sched.c). */
 void metrics_sched_up(struct buf *out, const struct services *services);
 
 /* Fills in the rows of sched_measures, from the table of /sched's probes. Called once. */

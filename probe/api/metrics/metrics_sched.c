@@ -1,18 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Writes the counts of the probes of /sched, of all groups together. */
+/* The rows of /sched, and the counts of its probes, of all groups together. */
+#include <string.h>
+
 #include "api/metrics/metrics_lines.h"
+#include "base/cleanup.h"
 #include "sched/sched.h"
+#include "sched/sched_kind.h"
 
 #define LENGTHS_SHOWN 32 /* le 0, 1, 2, 4, … */
 
+/* Rows that are no probe's. */
+enum { OCCUPANCY, SLOW_LOST, GROUPS_REFUSED, OTHERS };
+
+static const struct measure others[OTHERS] = {
+	[OCCUPANCY] = {.name = "sched_runq_occupancy_ratio",
+		       .type = GAUGE,
+		       .help = "Part of the looks at which a task waited for the CPU.",
+		       .labels = "cpu"},
+	[SLOW_LOST] = {.name = "sched_runq_slow_lost_total",
+		       .type = COUNTER,
+		       .help = "Of these, events that found no room in the ring buffer."},
+	[GROUPS_REFUSED] = {.name = "sched_groups_refused_total",
+			    .type = COUNTER,
+			    .help = "Values of groups that found no room in the histograms."},
+};
+
+/* Those of THE TABLE of probes, and the others. */
+static struct measure rows[SCHED_COUNT + OTHERS];
+
+static void put_head(struct buf *out, const struct measure *row)
+{
+	measure_head(out, row->name, row->type, row->help);
+}
+
+static void put_counter(struct buf *out, const struct measure *row, uint64_t value)
+{
+	put_head(out, row);
+	buf_printf(out, "stackprobe_%s %llu\n", row->name, (unsigned long long)value);
+}
+
 static void put_histogram(struct buf *out, const struct sched_data *data)
 {
-	const char *name = sched_kind_get(data->probe)->metric_name;
+	const char *name = rows[data->probe].name;
 	uint64_t count = 0;
 	struct hist sum;
 
 	sched_data_sum(data, &sum);
-	metrics_head(out, name, "histogram", sched_kind_get(data->probe)->metric_help);
+	put_head(out, &rows[data->probe]);
 	for (size_t i = 0; i < HIST_SLOTS; i++) {
 		count += sum.slots[i];
 		if (i + 1 < HIST_SLOTS)
@@ -47,19 +81,18 @@ static void put_lengths(struct buf *out, const char *name, const struct cpu_leng
 
 static void put_cpus(struct buf *out, const struct sched_data *data)
 {
-	const struct sched_kind *kind = sched_kind_get(data->probe);
+	const struct measure *row = &rows[data->probe];
 
-	metrics_head(out, kind->metric_name, "histogram", kind->metric_help);
+	put_head(out, row);
 	for (size_t i = 0; i < data->count; i++)
-		put_lengths(out, kind->metric_name, &data->lengths[i]);
-	metrics_head(out, "sched_runq_occupancy_ratio", "gauge",
-		     "Part of the looks at which a task waited for the CPU.");
+		put_lengths(out, row->name, &data->lengths[i]);
+	put_head(out, &others[OCCUPANCY]);
 	for (size_t i = 0; i < data->count; i++) {
 		const struct lengths *lengths = &data->lengths[i].lengths;
 		uint64_t count = lengths_count(lengths);
 
 		if (count)
-			buf_printf(out, "stackprobe_sched_runq_occupancy_ratio{cpu=\"%u\"} %.6f\n",
+			buf_printf(out, "stackprobe_%s{cpu=\"%u\"} %.6f\n", others[OCCUPANCY].name,
 				   data->lengths[i].cpu,
 				   (double)(count - lengths->slots[0]) / (double)count);
 	}
@@ -84,22 +117,16 @@ static void put_probe(struct buf *out, struct sched *sched, enum sched_probe pro
 static void put_counters(struct buf *out, const struct counters *counters)
 {
 	for (int i = 0; i < SCHED_COUNT; i++) {
-		const struct sched_kind *kind = sched_kind_get(i);
-
 		if (sched_form(i) == SCHED_EVENTS)
-			metrics_one(out, kind->metric_name, "counter", kind->metric_help,
-				    (double)counters->slow_waits);
+			put_counter(out, &rows[i], counters->slow_waits);
 	}
-	metrics_one(out, "sched_runq_slow_lost_total", "counter",
-		    "Of these, events that found no room in the ring buffer.",
-		    (double)counters->slow_lost);
-	metrics_one(out, "sched_groups_refused_total", "counter",
-		    "Values of groups that found no room in the histograms.",
-		    (double)counters->hists_refused);
+	put_counter(out, &others[SLOW_LOST], counters->slow_lost);
+	put_counter(out, &others[GROUPS_REFUSED], counters->hists_refused);
 }
 
-void metrics_sched(struct buf *out, const struct services *services)
+static void write_sched(struct buf *out, const void *stats)
 {
+	const struct services *services = ((const struct figures *)stats)->services;
 	struct counters counters;
 
 	for (int i = 0; i < SCHED_COUNT; i++) {
@@ -108,6 +135,22 @@ void metrics_sched(struct buf *out, const struct services *services)
 	}
 	tracer_counters(engine_tracer(services->engine), &counters);
 	put_counters(out, &counters);
+}
+
+const struct measures sched_measures = {"/sched", "", MEASURE_ROWS(rows), .write = write_sched};
+
+void sched_measures_make(void)
+{
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		const struct sched_kind *kind = sched_kind_get(i);
+		enum sched_form form = sched_form(i);
+
+		rows[i] = (struct measure){.name = kind->metric_name,
+					   .type = form == SCHED_EVENTS ? COUNTER : HISTOGRAM,
+					   .help = kind->metric_help,
+					   .labels = form == SCHED_LENGTHS ? "cpu" : NULL};
+	}
+	memcpy(&rows[SCHED_COUNT], others, sizeof(others));
 }
 
 void metrics_sched_up(struct buf *out, const struct services *services)

@@ -206,6 +206,7 @@ static void one_probe_is_of_the_clock_and_one_of_the_heap(void **state)
 	assert_int_equal(holds, 1);
 	assert_true(kind_get(kind_of_clock())->by_period);
 	assert_true(kind_get(kind_of_heap())->holds);
+	assert_int_not_equal(kinds_at_switch(), 0);
 }
 
 static void every_row_has_all_its_words(void **state)
