@@ -239,17 +239,6 @@ int on_return(struct pt_regs *ctx)
 	return 0;
 }
 
-/* on_return() for the programs of sessions: so each program is small, and the walk is verified
- * once. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(uint32_t));
-	__array(values, int(void *));
-} returning SEC(".maps") = {
-	.values = {(void *)&on_return},
-};
-
 /* Returns whether the limit leaves no or little room. */
 static __always_inline bool is_beyond(const struct rlimit *limit, uint64_t pages, uint64_t size)
 {

@@ -47,7 +47,6 @@ struct {
 } mapped SEC(".maps");
 
 int mapping_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call);
-int mapping_returns(struct bpf_user_pt_regs_t *ctx);
 
 static __always_inline void send_mapped(const struct mapped_event *event)
 {
@@ -195,10 +194,10 @@ static __always_inline void tell_came(struct mapped_event *event, struct pt_regs
 	guard_account(PROBE_MEM_GLIBC, 1, event->time_ns);
 }
 
-/* Handles a return, of a session's program or of on_return(): maybe of a call that wasn't noted. */
-__noinline int mapping_returns(struct bpf_user_pt_regs_t *ctx)
+/* Handles a return: maybe of a call that wasn't noted. */
+SEC("uprobe")
+int on_return(struct pt_regs *regs)
 {
-	struct pt_regs *regs = (struct pt_regs *)ctx;
 	uint64_t id = bpf_get_current_pid_tgid(), result = PT_REGS_RC(regs);
 	uint32_t tid = id, tgid = id >> 32;
 	struct mapping_call *found = bpf_map_lookup_elem(&mapping_calls, &tid), call;
@@ -222,21 +221,15 @@ __noinline int mapping_returns(struct bpf_user_pt_regs_t *ctx)
 
 static __always_inline int on_call(struct pt_regs *ctx, uint32_t call)
 {
-	struct bpf_user_pt_regs_t *regs = (struct bpf_user_pt_regs_t *)ctx;
-
-	if (has_sessions && is_at_return(ctx))
-		return mapping_returns(regs);
-	return mapping_begins(regs, call) ? 0 : NO_RETURN;
+	if (has_sessions && is_at_return(ctx)) {
+		bpf_tail_call(ctx, &returning, 0);
+		return 0;
+	}
+	return mapping_begins((struct bpf_user_pt_regs_t *)ctx, call) ? 0 : NO_RETURN;
 }
 
 CALL_PROGRAM(on_mmap, CALL_MMAP)
 CALL_PROGRAM(on_munmap, CALL_MUNMAP)
 CALL_PROGRAM(on_mremap, CALL_MREMAP)
-
-SEC("uprobe")
-int on_return(struct pt_regs *ctx)
-{
-	return mapping_returns((struct bpf_user_pt_regs_t *)ctx);
-}
 
 char LICENSE[] SEC("license") = "GPL";

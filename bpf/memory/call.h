@@ -2,7 +2,8 @@
 /*
  * What the programs of probed calls (bpf/malloc.bpf.c, bpf/mmap.bpf.c) have in common. From Linux
  * 6.13 on each program is a session: it is called at the entry, says there whether the return is
- * wanted, and is called at the return. Before 6.13, on_return() is at every return.
+ * wanted, and is called at the return. Before 6.13, on_return() is at every return. The walk of the
+ * stack is on_return()'s alone: so it is verified, and lies in memory, once for all programs.
  *
  * At a point all arguments are in their registers, and the return address is on top of the stack.
  */
@@ -28,6 +29,19 @@ const volatile bool has_sessions = true;
 /* The kernel's name for a program's registers: a global function with this argument is verified
  * once. */
 struct bpf_user_pt_regs_t {
+};
+
+/* The file's program for returns. */
+int on_return(struct pt_regs *ctx);
+
+/* on_return() for the programs of sessions. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(uint32_t));
+	__array(values, int(void *));
+} returning SEC(".maps") = {
+	.values = {(void *)&on_return},
 };
 
 /* Returns whether the program of a session is called at the return: then its function's address is

@@ -18,7 +18,6 @@ static void choose_programs(const struct tracer *tracer, struct mmap_bpf *maps)
 	int session = tracer->types.uprobe_session;
 
 	maps->rodata->has_sessions = session != 0;
-	bpf_program__set_autoload(maps->progs.on_return, session == 0);
 	if (session == 0)
 		return;
 	bpf_object__for_each_program(program, maps->obj)
