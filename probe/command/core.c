@@ -10,9 +10,10 @@
 #define FOREIGN_LIMIT_NS (8 * NS_PER_S)
 #define BULK_LIMIT_NS	 (8 * NS_PER_S)
 #define NAMES_LIMIT_NS	 (3 * NS_PER_S) /* asking a container's runtime */
+#define LOADS_LIMIT_NS	 (8 * NS_PER_S) /* of no meaning: these jobs are unlimited */
 
-/* For short work that must not be late: the maps of a process have to be read before the process
- * ends, also while all CPUs are busy. */
+/* For work that must not be late: the maps of a process have to be read before the process ends,
+ * also while all CPUs are busy; and a PUT waits for what is loaded. */
 #define PROMPT_NICE (-10)
 
 int core_init(struct core *core, const struct tracer_sizes *sizes)
@@ -30,15 +31,18 @@ int core_init(struct core *core, const struct tracer_sizes *sizes)
 		r = worker_new(&core->lines, core->loop, "lines", FOREIGN_LIMIT_NS);
 	if (r == 0)
 		r = worker_new(&core->names, core->loop, "names", NAMES_LIMIT_NS);
+	if (r == 0)
+		r = worker_new(&core->loads, core->loop, "loads", LOADS_LIMIT_NS);
 	if (r < 0)
 		return r;
 	worker_set_nice(core->names, 0);
 	worker_set_nice(core->lines, 0);
 	worker_set_nice(core->urgent, PROMPT_NICE);
+	worker_set_nice(core->loads, PROMPT_NICE);
 	worker_set_nice(core->foreign, 0);
 	worker_set_nice(core->bulk, 0);
 	struct engine_setup setup = {core->loop,  core->urgent, core->foreign, core->bulk,
-				     core->lines, core->names,	*sizes};
+				     core->lines, core->names,	core->loads,   *sizes};
 	return engine_new(&core->engine, &setup);
 }
 
@@ -55,6 +59,7 @@ void core_quiet(struct core *core)
 	worker_stop(core->bulk);
 	worker_stop(core->lines);
 	worker_stop(core->names);
+	worker_stop(core->loads);
 	if (core->loop)
 		loop_flush(core->loop);
 }
@@ -67,5 +72,6 @@ void core_done(struct core *core)
 	worker_free(core->bulk);
 	worker_free(core->lines);
 	worker_free(core->names);
+	worker_free(core->loads);
 	loop_free(core->loop);
 }

@@ -9,7 +9,7 @@
 
 struct core {
 	struct loop *loop;
-	struct worker *urgent, *foreign, *bulk, *lines, *names;
+	struct worker *urgent, *foreign, *bulk, *lines, *names, *loads;
 	struct engine *engine;
 	char host[HOST_NAME_BYTES];
 };

@@ -8,6 +8,7 @@
 #include "code/code_java.h"
 #include "code/code_python.h"
 #include "kernel/blocked_walk.h"
+#include "kernel/preload.h"
 
 #define DEFAULT_MAX_OVERHEAD 3 /* percent */
 #define CODES_BYTES	     (64u * 1024 * 1024)
@@ -99,6 +100,8 @@ static int engine_init(struct engine *engine)
 	};
 	int r = tracer_new(&engine->tracer, setup->loop, &setup->sizes, &events);
 
+	if (r == 0 && setup->loads)
+		r = tracer_load_ahead(engine->tracer, setup->loads);
 	arming_init(&engine->arming, setup->loop, is_arming, engine);
 	if (r == 0) {
 		tracer_set_budget(engine->tracer, DEFAULT_MAX_OVERHEAD);
@@ -203,9 +206,24 @@ bool engine_when_armed(struct engine *engine, void (*done)(void *arg), void *arg
 	return arming_wait(&engine->arming, done, arg);
 }
 
+bool engine_prepare(struct engine *engine, uint32_t probes, void (*done)(void *arg), void *arg)
+{
+	const struct loadable *const *lists[PROBE_COUNT + 1];
+	size_t count = 0;
+
+	for (int probe = 0; probe < PROBE_COUNT; probe++) {
+		if (probes & 1u << probe)
+			lists[count++] = kind_get(probe)->loads;
+	}
+	if (probes & WANTED_SCHED)
+		lists[count++] = sched_loads;
+	return tracer_preload(engine->tracer, lists, count, done, arg);
+}
+
 void engine_forget(struct engine *engine, const void *arg)
 {
 	arming_forget(&engine->arming, arg);
+	tracer_preload_forget(engine->tracer, arg);
 }
 
 struct tracer *engine_tracer(const struct engine *engine)

@@ -39,6 +39,7 @@ struct engine_setup {
 	struct worker *bulk;	/* names and renders; never touches foreign files or memory */
 	struct worker *lines;	/* reads source lines, for rendering */
 	struct worker *names;	/* reads containers' names from runtimes */
+	struct worker *loads;	/* loads BPF objects ahead; NULL: each is loaded by its start */
 	struct tracer_sizes sizes;
 };
 
@@ -77,6 +78,14 @@ struct subscription {
  */
 int engine_subscribe(struct engine *engine, const struct subscription *subscription,
 		     struct subscriber **ret, struct why *why);
+
+/*
+ * Loads what engine_subscribe() and subscriber_add_probes() would load for these probes
+ * (WANTED_SCHED among them), so that they need not wait for the kernel's verifier; calls done(arg)
+ * when that has ended (kernel/preload.h). Returns false, without a call of done(), if nothing is
+ * missing. engine_forget() drops the waits with this `arg`.
+ */
+bool engine_prepare(struct engine *engine, uint32_t probes, void (*done)(void *arg), void *arg);
 
 /*
  * Calls done(arg) once all chosen processes are sampled (engine/arming.h). Returns false, without a

@@ -23,6 +23,8 @@ int tracer_sched_wakeups(struct tracer *tracer);
 /* Unloads the programs if the settings have nothing on. */
 void tracer_sched_release(struct tracer *tracer);
 
+extern const struct loadable loadable_sched, loadable_times;
+
 /* Returns whether threads' records are in the tasks' own storage. The programs must be loaded. */
 bool tracer_has_task_storage(const struct tracer *tracer);
 
@@ -37,6 +39,8 @@ int tracer_lengths(struct tracer *tracer, struct why *why);
 void tracer_lengths_stop(struct tracer *tracer);
 
 /* ---- the programs for mmap() and its kin (tracer_mmap.c), with those for allocators ---- */
+
+extern const struct loadable loadable_malloc, loadable_mmap, loadable_fault;
 
 /* Loads the programs. Returns 0 or a negative errno; call tracer_mmap_unload() also then. */
 int tracer_mmap_load(struct tracer *tracer);

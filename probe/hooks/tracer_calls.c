@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "life.skel.h"
 #include "malloc.skel.h"
 #include "mmap.skel.h"
 #include "capability/uretprobe_check.h"
@@ -41,7 +40,7 @@ static void choose_maps(const struct tracer *tracer, struct malloc_bpf *calls)
 	bpf_map__set_max_entries(calls->maps.calls_by_tid, PENDING_MAX);
 	bpf_map__set_max_entries(calls->maps.held, tracer->sizes.allocations);
 	/* Without an allocator for them the kernel warns of allocations by programs. */
-	if (!tracer->types.has_memory)
+	if (!tracer->types.known.has_memory)
 		bpf_map__set_map_flags(calls->maps.held, 0);
 }
 
@@ -49,7 +48,7 @@ static void choose_maps(const struct tracer *tracer, struct malloc_bpf *calls)
 static void choose_programs(const struct tracer *tracer, struct malloc_bpf *calls)
 {
 	struct bpf_program *program;
-	int session = tracer->types.uprobe_session;
+	int session = tracer->types.known.uprobe_session;
 
 	calls->rodata->has_sessions = session != 0;
 	calls->rodata->has_cookies = has_helper(BPF_FUNC_get_attach_cookie);
@@ -82,27 +81,51 @@ static uint64_t memory_bytes(void)
 	return sysinfo(&info) < 0 ? 0 : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
 }
 
+LOADABLE_FUNCTIONS(malloc)
+
+static void *load_calls(const struct load_from *from)
+{
+	struct malloc_bpf *calls = tracer_open(from->tracer, malloc);
+
+	if (!calls)
+		return NULL;
+	choose_maps(from->tracer, calls);
+	choose_programs(from->tracer, calls);
+	calls->rodata->memory_bytes = memory_bytes();
+	tracer_set_stacks(calls);
+	int r = tracer_share_maps(from->life, calls->obj);
+	if (r == 0)
+		r = malloc_bpf__load(calls);
+	return tracer_loaded(&loadable_malloc, calls, r);
+}
+
+static bool has_calls(const struct tracer *tracer)
+{
+	return tracer->calls;
+}
+
+const struct loadable loadable_malloc = {
+	.load = load_calls,
+	LOADABLE_FIELDS(malloc),
+	.is_loaded = has_calls,
+};
+
+const struct loadable *const calls_loads[] = {&loadable_malloc, &loadable_mmap, NULL};
+
 static void stop_calls(void *arg)
 {
 	tracer_calls_stop(arg);
 }
 
-static int load_calls(struct tracer *tracer)
+static int begin_calls(struct tracer *tracer)
 {
-	struct malloc_bpf *calls = tracer_open(tracer, malloc);
+	struct malloc_bpf *calls = tracer_take(tracer, &loadable_malloc);
 
 	if (!calls)
 		return -errno;
 	tracer->calls = calls;
 	loaded_add(tracer, &(struct loaded){calls->obj, -1, stop_calls, tracer});
-	choose_maps(tracer, calls);
-	choose_programs(tracer, calls);
-	calls->rodata->memory_bytes = memory_bytes();
-	tracer_set_stacks(calls);
-	int r = tracer_share_maps(tracer->life->obj, calls->obj);
-	if (r == 0)
-		r = malloc_bpf__load(calls);
-	return r < 0 ? r : tracer_mmap_load(tracer);
+	return tracer_mmap_load(tracer);
 }
 
 int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
@@ -117,7 +140,7 @@ int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 			     "has it mended");
 		return -EOPNOTSUPP;
 	}
-	r = tracer->calls ? 0 : load_calls(tracer);
+	r = tracer->calls ? 0 : begin_calls(tracer);
 	if (r < 0) {
 		tracer_explain(why, r, failed);
 		tracer_calls_stop(tracer);

@@ -14,7 +14,6 @@
 #include "base/file.h"
 #include "bpf/shared/faults.h"
 #include "fault.skel.h"
-#include "life.skel.h"
 #include "hooks/fault_sampling.h"
 #include "kernel/timer.h"
 #include "hooks/tracer_memory.h"
@@ -58,23 +57,43 @@ static void set_constants(const struct tracer *tracer, struct fault_bpf *bpf)
 	bpf->rodata->page_bytes = page;
 	bpf->rodata->huge_pages = (int32_t)(huge_bytes() / page);
 	bpf->rodata->batch_pages = batch_pages();
-	bpf->rodata->cpu_values_at = tracer->types.cpu_values_at;
-	bpf->rodata->has_vm_events = tracer->types.has_vm_events;
-	bpf->rodata->vm_events_behind_queue = tracer->types.vm_events_behind_queue;
+	bpf->rodata->cpu_values_at = tracer->types.known.cpu_values_at;
+	bpf->rodata->has_vm_events = tracer->types.known.has_vm_events;
+	bpf->rodata->vm_events_behind_queue = tracer->types.known.vm_events_behind_queue;
 	tracer_set_stacks(bpf);
 }
 
-static int load_faults(struct tracer *tracer, struct fault_bpf *bpf)
-{
-	bool has_tracepoints = tracer->types.has_fault_tracepoints;
+LOADABLE_FUNCTIONS(fault)
 
-	set_constants(tracer, bpf);
+static void *load_faults(const struct load_from *from)
+{
+	struct fault_bpf *bpf = tracer_open(from->tracer, fault);
+	bool has_tracepoints = from->tracer->types.known.has_fault_tracepoints;
+
+	if (!bpf)
+		return NULL;
+	set_constants(from->tracer, bpf);
 	bpf_program__set_autoload(bpf->progs.before_user, has_tracepoints);
 	bpf_program__set_autoload(bpf->progs.before_kernel, has_tracepoints);
 	bpf_program__set_autoload(bpf->progs.before_any, !has_tracepoints);
-	int r = tracer_share_maps(tracer->life->obj, bpf->obj);
-	return r < 0 ? r : fault_bpf__load(bpf);
+	int r = tracer_share_maps(from->life, bpf->obj);
+	if (r == 0)
+		r = fault_bpf__load(bpf);
+	return tracer_loaded(&loadable_fault, bpf, r);
 }
+
+static bool has_faults(const struct tracer *tracer)
+{
+	return tracer->faults;
+}
+
+const struct loadable loadable_fault = {
+	.load = load_faults,
+	LOADABLE_FIELDS(fault),
+	.is_loaded = has_faults,
+};
+
+const struct loadable *const faults_loads[] = {&loadable_fault, NULL};
 
 static int attach_event(struct tracer *tracer, enum fault_event which,
 			const struct bpf_program *program)
@@ -98,7 +117,7 @@ static int attach_faults(struct tracer *tracer)
 
 	if (r == 0)
 		r = attach_event(tracer, AFTER_MAJOR, bpf->progs.after);
-	if (r < 0 || !tracer->types.has_fault_tracepoints)
+	if (r < 0 || !tracer->types.known.has_fault_tracepoints)
 		return r < 0 ? r : attach_event(tracer, BEFORE_ANY, bpf->progs.before_any);
 	bpf->links.on_fault_switch = bpf_program__attach(bpf->progs.on_fault_switch);
 	if (!bpf->links.on_fault_switch)
@@ -112,7 +131,7 @@ static int attach_faults(struct tracer *tracer)
 
 static void find_limit(struct tracer *tracer)
 {
-	const struct ktypes *types = &tracer->types;
+	const struct ktypes *types = &tracer->types.known;
 	const char *lacks = !types->has_fault_tracepoints ? "faults have no error code"
 			    : !types->has_vm_events
 				    ? "the kernel's BTF doesn't tell where vm_event_states is"
@@ -128,8 +147,8 @@ static void find_limit(struct tracer *tracer)
 /* Returns whether the kernel counts resident pages in a known way. */
 static int check_counters(const struct tracer *tracer, struct why *why)
 {
-	if (tracer->types.has_rss_counters ? tracer->types.cpu_values_at
-					   : tracer->types.has_task_rss)
+	if (tracer->types.known.has_rss_counters ? tracer->types.known.cpu_values_at
+						 : tracer->types.known.has_task_rss)
 		return 0;
 	why_set(why, "what a page fault adds can't be told: this kernel counts "
 		     "resident pages in a way that isn't known");
@@ -143,8 +162,11 @@ static void stop_faults(void *arg)
 
 static int begin_faults(struct tracer *tracer, struct why *why)
 {
-	struct fault_bpf *bpf = tracer_open(tracer, fault);
+	int r = tracer_options(tracer) ? check_counters(tracer, why) : -errno;
 
+	if (r < 0)
+		return r;
+	struct fault_bpf *bpf = tracer_take(tracer, &loadable_fault);
 	if (!bpf)
 		return -errno;
 	tracer->faults = calloc(1, sizeof(*tracer->faults));
@@ -154,11 +176,8 @@ static int begin_faults(struct tracer *tracer, struct why *why)
 	}
 	tracer->faults->bpf = bpf;
 	loaded_add(tracer, &(struct loaded){bpf->obj, -1, stop_faults, tracer});
-	int r = check_counters(tracer, why);
-	if (r < 0)
-		return r;
 	find_limit(tracer);
-	return load_faults(tracer, tracer->faults->bpf);
+	return 0;
 }
 
 /* Writes the table that isn't in use. */

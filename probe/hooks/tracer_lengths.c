@@ -38,7 +38,7 @@ int tracer_lengths(struct tracer *tracer, struct why *why)
 	if (tracer->runqlen)
 		return 0;
 	int r = load_lengths(tracer);
-	if (r == 0 && !tracer->types.has_group_queues) {
+	if (r == 0 && !tracer->types.known.has_group_queues) {
 		why_set(why, "run-queue lengths can't be read: this kernel was built "
 			     "without CONFIG_FAIR_GROUP_SCHED");
 		r = -EOPNOTSUPP;

@@ -8,6 +8,9 @@
 #include "bpf/shared/allocations.h"
 #include "kernel/tracer.h"
 
+/* What page faults and calls of allocators load (kernel/preload.h); NULL ends each list. */
+extern const struct loadable *const faults_loads[], *const calls_loads[];
+
 /*
  * Starts to sample page faults of targets of the probe mem, one in `sample_bytes` bytes in the
  * mean, 0: each fault. Called again, changes that. Errors as tracer_start().

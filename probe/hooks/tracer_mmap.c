@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "life.skel.h"
 #include "mmap.skel.h"
 #include "hooks/tracer_memory.h"
 #include "hooks/hooks_state.h"
@@ -15,7 +14,7 @@
 static void choose_programs(const struct tracer *tracer, struct mmap_bpf *maps)
 {
 	struct bpf_program *program;
-	int session = tracer->types.uprobe_session;
+	int session = tracer->types.known.uprobe_session;
 
 	maps->rodata->has_sessions = session != 0;
 	if (session == 0)
@@ -42,23 +41,44 @@ static void mapped_ready(void *arg)
 	tracer_ring_read(&tracer->mapped_ring);
 }
 
+LOADABLE_FUNCTIONS(mmap)
+
+static void *load_mmap(const struct load_from *from)
+{
+	struct mmap_bpf *maps = tracer_open(from->tracer, mmap);
+
+	if (!maps)
+		return NULL;
+	choose_programs(from->tracer, maps);
+	maps->rodata->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	tracer_set_stacks(maps);
+	int r = tracer_share_maps(from->life, maps->obj);
+	if (r == 0)
+		r = mmap_bpf__load(maps);
+	return tracer_loaded(&loadable_mmap, maps, r);
+}
+
+static bool has_mmap(const struct tracer *tracer)
+{
+	return tracer->maps;
+}
+
+const struct loadable loadable_mmap = {
+	.load = load_mmap,
+	LOADABLE_FIELDS(mmap),
+	.is_loaded = has_mmap,
+};
+
 int tracer_mmap_load(struct tracer *tracer)
 {
-	struct mmap_bpf *maps = tracer_open(tracer, mmap);
+	struct mmap_bpf *maps = tracer_take(tracer, &loadable_mmap);
 
 	if (!maps)
 		return -errno;
 	tracer->maps = maps;
 	loaded_add(tracer, &(struct loaded){maps->obj, -1, NULL, NULL});
-	choose_programs(tracer, maps);
-	maps->rodata->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-	tracer_set_stacks(maps);
-	int r = tracer_share_maps(tracer->life->obj, maps->obj);
-	if (r == 0)
-		r = mmap_bpf__load(maps);
-	return r < 0 ? r
-		     : tracer_ring_watch(tracer, &tracer->mapped_ring,
-					 bpf_map__fd(maps->maps.mapped), on_mapped, mapped_ready);
+	return tracer_ring_watch(tracer, &tracer->mapped_ring, bpf_map__fd(maps->maps.mapped),
+				 on_mapped, mapped_ready);
 }
 
 void tracer_mmap_unload(struct tracer *tracer)

@@ -7,12 +7,14 @@
 #include "kernel/tracer_waits.h"
 #include "sched.skel.h"
 
+const struct loadable *const offcpu_loads[] = {&loadable_sched, &loadable_times, &loadable_flush,
+					       &loadable_waiting, NULL};
+
 static int begin_offcpu(struct tracer *tracer, const struct offcpu_settings *wanted)
 {
 	struct sched_settings *settings = tracer->settings;
 	if (!tracer->waits) {
-		int r = tracer_waits_load(tracer, tracer->sched->obj,
-					  tracer_has_task_storage(tracer));
+		int r = tracer_waits_load(tracer);
 		if (r < 0)
 			return r;
 	}

@@ -5,7 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 
-#include "life.skel.h"
+#include "base/cleanup.h"
 #include "hooks/hooks_state.h"
 #include "kernel/tracer_waits.h"
 #include "capability/trial.h"
@@ -35,24 +35,48 @@ static void choose_records(struct sched_bpf *sched)
 	bpf_map__set_max_entries(sched->maps.records_by_tid, RECORDS_MAX);
 }
 
+LOADABLE_FUNCTIONS(sched)
+
+static void *load_sched(const struct load_from *from)
+{
+	struct sched_bpf *sched = tracer_open(from->tracer, sched);
+
+	if (!sched)
+		return NULL;
+	choose_records(sched);
+	sched->rodata->has_switch_state = from->tracer->types.known.has_switch_state;
+	tracer_set_stacks(sched);
+	int r = tracer_share_maps(from->life, sched->obj);
+	if (r == 0)
+		r = sched_bpf__load(sched);
+	return tracer_loaded(&loadable_sched, sched, r);
+}
+
+static bool has_sched(const struct tracer *tracer)
+{
+	return tracer->sched;
+}
+
+const struct loadable loadable_sched = {
+	.load = load_sched,
+	LOADABLE_FIELDS(sched),
+	.shared_at = offsetof(struct load_from, sched),
+	.is_loaded = has_sched,
+};
+
+const struct loadable *const sched_loads[] = {&loadable_sched, &loadable_times, NULL};
+
 static void unload_sched(void *arg);
 
-static int load_sched(struct tracer *tracer)
+static int begin_sched(struct tracer *tracer)
 {
-	struct sched_bpf *sched = tracer_open(tracer, sched);
+	struct sched_bpf *sched = tracer_take(tracer, &loadable_sched);
 
 	if (!sched)
 		return -errno;
 	tracer->sched = sched;
+	tracer->sched_object = sched->obj;
 	loaded_add(tracer, &(struct loaded){sched->obj, -1, unload_sched, tracer});
-	choose_records(sched);
-	sched->rodata->has_switch_state = tracer->types.has_switch_state;
-	tracer_set_stacks(sched);
-	int r = tracer_share_maps(tracer->life->obj, sched->obj);
-	if (r == 0)
-		r = sched_bpf__load(sched);
-	if (r < 0)
-		return r;
 	tracer->settings = &sched->bss->sched;
 	tracer->settings->session = ++tracer->session;
 	sched->links.on_switch = bpf_program__attach(sched->progs.on_switch);
@@ -66,7 +90,7 @@ int tracer_sched_load(struct tracer *tracer, struct why *why)
 	int r = tracer_start(tracer, why);
 	if (r < 0)
 		return r;
-	r = load_sched(tracer);
+	r = begin_sched(tracer);
 	if (r < 0) {
 		tracer_explain(why, r, failed);
 		unload_sched(tracer);
@@ -125,6 +149,6 @@ static void unload_sched(void *arg)
 	tracer_times_unload(tracer);
 	if (tracer->sched)
 		loaded_remove(tracer, tracer->sched->obj, -1);
-	sched_bpf__destroy(tracer->sched);
-	tracer->sched = NULL;
+	tracer->sched_object = NULL;
+	preload_retire(tracer->preload, &loadable_sched, TAKE_PTR(tracer->sched));
 }

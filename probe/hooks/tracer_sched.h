@@ -20,6 +20,9 @@ struct offcpu_settings {
 	bool split;	 /* show the time after the wake-up apart, under [runqueue] */
 };
 
+/* What histograms and off-CPU load (kernel/preload.h); NULL ends each list. */
+extern const struct loadable *const sched_loads[], *const offcpu_loads[];
+
 /* Starts off-CPU, or changes its settings. Errors as tracer_start(). */
 int tracer_offcpu(struct tracer *tracer, const struct offcpu_settings *settings, struct why *why);
 void tracer_offcpu_stop(struct tracer *tracer);

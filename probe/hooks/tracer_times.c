@@ -20,39 +20,59 @@
 static const char failed[] = "the program that reads processes' run time can't be loaded";
 
 /* The records are where the scheduler's programs keep them. */
-static void choose_records(struct tracer *tracer)
+static void choose_records(struct times_bpf *times, bool in_tasks)
 {
-	struct times_bpf *times = tracer->times;
-	bool in_tasks = tracer_has_task_storage(tracer);
-
 	times->rodata->has_task_storage = in_tasks;
 	bpf_map__set_autocreate(times->maps.records, in_tasks);
 	bpf_map__set_autocreate(times->maps.records_by_tid, !in_tasks);
 }
 
-static int share_maps(struct tracer *tracer)
+static int share_maps(const struct load_from *from, struct times_bpf *times, bool in_tasks)
 {
-	struct bpf_map *const records = tracer_has_task_storage(tracer)
-						? tracer->sched->maps.records
-						: tracer->sched->maps.records_by_tid;
-	struct bpf_map *mine =
-		bpf_object__find_map_by_name(tracer->times->obj, bpf_map__name(records));
-	int r = tracer_share_maps(tracer->life->obj, tracer->times->obj);
+	const struct bpf_map *records =
+		bpf_object__find_map_by_name(from->sched, in_tasks ? "records" : "records_by_tid");
+	int r = tracer_share_maps(from->life, times->obj);
 
-	return r < 0 ? r : bpf_map__reuse_fd(mine, bpf_map__fd(records));
+	return r < 0 ? r
+		     : bpf_map__reuse_fd(in_tasks ? times->maps.records
+						  : times->maps.records_by_tid,
+					 bpf_map__fd(records));
 }
 
-static int load_times(struct tracer *tracer)
+LOADABLE_FUNCTIONS(times)
+
+static void *load_times(const struct load_from *from)
 {
-	tracer->times = tracer_open(tracer, times);
+	struct times_bpf *times = tracer_open(from->tracer, times);
+	bool in_tasks = tracer_records_in_tasks(from->sched);
+
+	if (!times)
+		return NULL;
+	choose_records(times, in_tasks);
+	int r = share_maps(from, times, in_tasks);
+	if (r == 0)
+		r = times_bpf__load(times);
+	return tracer_loaded(&loadable_times, times, r);
+}
+
+static bool has_times(const struct tracer *tracer)
+{
+	return tracer->times;
+}
+
+const struct loadable loadable_times = {
+	.load = load_times,
+	LOADABLE_FIELDS(times),
+	.is_loaded = has_times,
+};
+
+static int begin_times(struct tracer *tracer)
+{
+	tracer->times = tracer_take(tracer, &loadable_times);
 	if (!tracer->times)
 		return -errno;
 	loaded_add(tracer, &(struct loaded){tracer->times->obj, -1, NULL, NULL});
-	choose_records(tracer);
-	int r = share_maps(tracer);
-	if (r == 0)
-		r = times_bpf__load(tracer->times);
-	return r < 0 ? r : times_bpf__attach(tracer->times);
+	return times_bpf__attach(tracer->times);
 }
 
 int tracer_times_load(struct tracer *tracer, struct why *why)
@@ -61,7 +81,7 @@ int tracer_times_load(struct tracer *tracer, struct why *why)
 		return 0;
 	if (!tracer->sched)
 		return -ENOENT;
-	int r = load_times(tracer);
+	int r = begin_times(tracer);
 	if (r < 0) {
 		tracer_explain(why, r, failed);
 		tracer_times_unload(tracer);
@@ -177,7 +197,7 @@ void tracer_times_state(const struct tracer *tracer, struct times_state *state)
 {
 	*state = (struct times_state){
 		.is_on = tracer->times != NULL,
-		.has_delays = tracer->types.has_run_delay,
+		.has_delays = tracer->types.known.has_run_delay,
 		.why = tracer->sched && !tracer->times ? tracer->times_why.text : "",
 	};
 }

@@ -59,7 +59,8 @@ int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes
 	tracer->late = (struct loop_timer){.expired = tracer_read_late, .arg = tracer};
 	tracer->barrier_fd = -1;
 	tracer->sample_fd = -1;
-	tracer->types_fd = -1;
+	tracer->types.fd = -1;
+	pthread_mutex_init(&tracer->types.lock, NULL);
 	tracer->groups_fd = -1;
 	*ret = tracer;
 	return 0;
@@ -70,8 +71,10 @@ void tracer_free(struct tracer *tracer)
 	if (!tracer)
 		return;
 	tracer_stop(tracer);
-	if (tracer->types_fd >= 0)
-		close(tracer->types_fd);
+	preload_free(tracer->preload);
+	if (tracer->types.fd >= 0)
+		close(tracer->types.fd);
+	pthread_mutex_destroy(&tracer->types.lock);
 	free(tracer);
 }
 
@@ -107,10 +110,8 @@ static int make_arena(struct tracer *tracer)
 	return arena_new(&tracer->arena, &memory, tracer->sizes.tables_bytes);
 }
 
-static void set_stack_sizes(const struct tracer *tracer)
+static void set_stack_sizes(const struct tracer *tracer, const struct life_bpf *life)
 {
-	const struct life_bpf *life = tracer->life;
-
 	bpf_map__set_max_entries(life->maps.counts_even, tracer_counts_max(tracer));
 	bpf_map__set_max_entries(life->maps.counts_odd, tracer_counts_max(tracer));
 	bpf_map__set_max_entries(life->maps.sent_even, tracer->sizes.stacks);
@@ -126,18 +127,40 @@ static int make_room(struct tracer *tracer)
 	return tracer->keys && tracer->counts ? 0 : -ENOMEM;
 }
 
-static int load_life(struct tracer *tracer)
+LOADABLE_FUNCTIONS(life)
+
+static void *load_life(const struct load_from *from)
 {
-	tracer->life = tracer_open(tracer, life);
+	struct tracer *tracer = from->tracer;
+	struct life_bpf *life = tracer_open(tracer, life);
+
+	if (!life)
+		return NULL;
+	bpf_map__set_max_entries(life->maps.targets, tracer->sizes.targets);
+	bpf_map__set_max_entries(life->maps.life, tracer->sizes.life_ring);
+	bpf_map__set_max_entries(life->maps.arena, arena_chunks(tracer));
+	set_stack_sizes(tracer, life);
+	return tracer_loaded(&loadable_life, life, life_bpf__load(life));
+}
+
+static bool has_life(const struct tracer *tracer)
+{
+	return tracer->life;
+}
+
+const struct loadable loadable_life = {
+	.load = load_life,
+	LOADABLE_FIELDS(life),
+	.shared_at = offsetof(struct load_from, life),
+	.is_loaded = has_life,
+};
+
+static int begin_life(struct tracer *tracer)
+{
+	tracer->life = tracer_take(tracer, &loadable_life);
 	if (!tracer->life)
 		return -errno;
-	bpf_map__set_max_entries(tracer->life->maps.targets, tracer->sizes.targets);
-	bpf_map__set_max_entries(tracer->life->maps.life, tracer->sizes.life_ring);
-	bpf_map__set_max_entries(tracer->life->maps.arena, arena_chunks(tracer));
-	set_stack_sizes(tracer);
-	int r = life_bpf__load(tracer->life);
-	if (r == 0)
-		r = make_room(tracer);
+	int r = make_room(tracer);
 	if (r < 0)
 		return r;
 	int control_fd = bpf_map__fd(tracer->life->maps.control);
@@ -165,7 +188,7 @@ int tracer_start(struct tracer *tracer, struct why *why)
 {
 	if (tracer->life)
 		return 0;
-	int r = load_life(tracer);
+	int r = begin_life(tracer);
 	if (r < 0) {
 		tracer_explain(why, r, "the programs that follow processes can't be loaded");
 		tracer_stop(tracer);
@@ -192,8 +215,7 @@ static void unload_life(struct tracer *tracer)
 	tracer_unwatch_stacks(tracer);
 	free(TAKE_PTR(tracer->keys));
 	free(TAKE_PTR(tracer->counts));
-	life_bpf__destroy(tracer->life);
-	tracer->life = NULL;
+	preload_retire(tracer->preload, &loadable_life, TAKE_PTR(tracer->life));
 }
 
 void tracer_stop(struct tracer *tracer)
@@ -219,14 +241,36 @@ void tracer_stop(struct tracer *tracer)
 	unload_life(tracer);
 }
 
-static int load_sample_from(struct tracer *tracer, struct sample_bpf *sample)
+LOADABLE_FUNCTIONS(sample)
+
+static void *load_sample_object(const struct load_from *from)
 {
+	struct sample_bpf *sample = tracer_open(from->tracer, sample);
+
+	if (!sample)
+		return NULL;
 	tracer_set_stacks(sample);
-	int r = tracer_share_maps(tracer->life->obj, sample->obj);
+	int r = tracer_share_maps(from->life, sample->obj);
 	if (r == 0)
 		r = sample_bpf__load(sample);
-	if (r < 0)
-		return r;
+	return tracer_loaded(&loadable_sample, sample, r);
+}
+
+static bool has_sample(const struct tracer *tracer)
+{
+	return tracer->sample_fd >= 0;
+}
+
+const struct loadable loadable_sample = {
+	.load = load_sample_object,
+	LOADABLE_FIELDS(sample),
+	.is_loaded = has_sample,
+};
+
+const struct loadable *const sample_loads[] = {&loadable_sample, NULL};
+
+static int keep_sample(struct tracer *tracer, const struct sample_bpf *sample)
+{
 	tracer->sample_fd = fcntl(bpf_program__fd(sample->progs.sample), F_DUPFD_CLOEXEC, 0);
 	if (tracer->sample_fd < 0)
 		return -errno;
@@ -243,11 +287,11 @@ static int load_sample_from(struct tracer *tracer, struct sample_bpf *sample)
  */
 static int load_sample(struct tracer *tracer)
 {
-	struct sample_bpf *sample = tracer_open(tracer, sample);
+	struct sample_bpf *sample = tracer_take(tracer, &loadable_sample);
 
 	if (!sample)
 		return -errno;
-	int r = load_sample_from(tracer, sample);
+	int r = keep_sample(tracer, sample);
 	sample_bpf__destroy(sample);
 	return r;
 }

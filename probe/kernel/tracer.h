@@ -21,6 +21,7 @@
 struct tracer;
 struct code_copy;
 struct group_event;
+struct loadable;
 struct mapped_event;
 struct slice;
 struct slow_event;
@@ -79,6 +80,9 @@ struct tracer_events {
 int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes *sizes,
 	       const struct tracer_events *events);
 void tracer_free(struct tracer *tracer);
+
+/* What sampling loads (kernel/preload.h); NULL ends the list. */
+extern const struct loadable *const sample_loads[];
 
 /*
  * Loads and attaches `life`. Returns 0; on failure a negative errno and a sentence for people in

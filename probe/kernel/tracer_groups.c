@@ -44,7 +44,7 @@ void tracer_by_group(struct tracer *tracer, bool by_group)
 	__atomic_store_n(&tracer->control->by_cgroup, by_group, __ATOMIC_SEQ_CST);
 	if (!by_group)
 		tracer_unfollow_moves(tracer);
-	if (!by_group || tracer->moves || !tracer->types.has_moves)
+	if (!by_group || tracer->moves || !tracer->types.known.has_moves)
 		return;
 	int r = attach_moves(tracer);
 	if (r < 0)

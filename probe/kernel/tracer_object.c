@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "capability/seccomp_check.h"
 #include "kernel/tracer_part.h"
+#include "life.skel.h"
 
 int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to)
 {
@@ -37,19 +38,48 @@ int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to)
 
 const struct bpf_object_open_opts *tracer_options(struct tracer *tracer)
 {
-	if (tracer->types_fd < 0)
-		tracer->types_fd = ktypes_open(&tracer->types);
-	if (tracer->types_fd < 0) {
-		errno = -tracer->types_fd;
-		return NULL;
+	struct tracer_types *types = &tracer->types;
+
+	pthread_mutex_lock(&types->lock);
+	if (types->fd < 0) {
+		types->fd = ktypes_open(&types->known);
+		snprintf(types->path, sizeof(types->path), "/proc/self/fd/%d", types->fd);
+		types->options = (struct bpf_object_open_opts){
+			.sz = sizeof(types->options),
+			.btf_custom_path = types->path,
+		};
 	}
-	snprintf(tracer->types_path, sizeof(tracer->types_path), "/proc/self/fd/%d",
-		 tracer->types_fd);
-	tracer->options = (struct bpf_object_open_opts){
-		.sz = sizeof(tracer->options),
-		.btf_custom_path = tracer->types_path,
+	int fd = types->fd;
+	pthread_mutex_unlock(&types->lock);
+	if (fd < 0)
+		errno = -fd;
+	return fd < 0 ? NULL : &types->options;
+}
+
+void *tracer_take(struct tracer *tracer, const struct loadable *which)
+{
+	const struct load_from from = {
+		.tracer = tracer,
+		.life = tracer->life ? tracer->life->obj : NULL,
+		.sched = tracer->sched_object,
 	};
-	return &tracer->options;
+	void *bpf = preload_take(tracer->preload, which);
+
+	return bpf ? bpf : which->load(&from);
+}
+
+bool tracer_records_in_tasks(const struct bpf_object *sched)
+{
+	return bpf_map__autocreate(bpf_object__find_map_by_name(sched, "records"));
+}
+
+void *tracer_loaded(const struct loadable *which, void *bpf, int r)
+{
+	if (r == 0)
+		return bpf;
+	which->destroy(bpf);
+	errno = -r;
+	return NULL;
 }
 
 bool tracer_has_task_pt_regs(void)

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <bpf/libbpf.h>
+#include <pthread.h>
 
 #include "capability/ktypes.h"
+#include "kernel/preload.h"
 #include "kernel/tracer.h"
 
 struct sched_settings;
@@ -25,6 +27,15 @@ struct loaded {
 };
 #define LOADED_MAX 32
 
+/* The kernel's types that the programs need, found at the first load. */
+struct tracer_types {
+	pthread_mutex_t lock;
+	int fd; /* capability/ktypes.h; -1: not found yet */
+	struct ktypes known;
+	char path[32];
+	struct bpf_object_open_opts options; /* names the path */
+};
+
 /* A ring buffer that is read on the loop's thread. */
 struct tracer_ring {
 	struct ring_buffer *ring; /* NULL: not watched */
@@ -35,13 +46,16 @@ struct tracer {
 	struct loop *loop;
 	struct tracer_sizes sizes;
 	struct tracer_events events;
+	struct tracer_types types;
+	struct preload *preload; /* NULL: nothing is loaded ahead */
 
 	struct life_bpf *life;
 	struct bpf_link *moves; /* reports changes of cgroups; NULL: not attached */
 	int sample_fd;		/* the sampling program; -1: none */
 	struct sched_bpf *sched;
-	struct malloc_bpf *calls; /* calls of allocators; NULL: not loaded */
-	struct mmap_bpf *maps;	  /* mmap() and its kin; NULL: not loaded */
+	const struct bpf_object *sched_object; /* its object; NULL: not loaded */
+	struct malloc_bpf *calls;	       /* calls of allocators; NULL: not loaded */
+	struct mmap_bpf *maps;		       /* mmap() and its kin; NULL: not loaded */
 	struct times_bpf *times;
 	struct why times_why;		 /* why `times` couldn't be loaded */
 	struct sched_settings *settings; /* settings of `sched`, mapped; NULL: not loaded */
@@ -65,14 +79,10 @@ struct tracer {
 	 */
 	struct loop_timer late, slow_late;
 	struct tracer_looks looks;
-	int barrier_fd; /* an array of maps: see tracer_wait_for_programs() */
-	int types_fd;	/* capability/ktypes.h */
-	struct ktypes types;
-	char types_path[32];
-	struct bpf_object_open_opts options; /* names types_path */
-	struct counters before;		     /* counters of objects that were unloaded */
-	uint64_t next_window;		     /* numbers of windows are never used again */
-	uint64_t selection;		     /* struct control.selection; never used again either */
+	int barrier_fd;		/* an array of maps: see tracer_wait_for_programs() */
+	struct counters before; /* counters of objects that were unloaded */
+	uint64_t next_window;	/* numbers of windows are never used again */
+	uint64_t selection;	/* struct control.selection; never used again either */
 	struct arena_map *arena_map;
 	struct arena *arena;
 	struct count_key *keys; /* buffers to read one window */
@@ -130,7 +140,7 @@ void tracer_read_late(void *arg);
 /* Makes maps of the same name one map. Returns 0 or a negative errno. */
 int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to);
 
-/* Returns what tells libbpf where the kernel's types are; NULL: errno says why. */
+/* Returns what tells libbpf where the kernel's types are; NULL: errno says why. Any thread. */
 const struct bpf_object_open_opts *tracer_options(struct tracer *tracer);
 
 /* Opens a skeleton, name_bpf of name.skel.h, which the caller owns. NULL: errno says why. */
@@ -143,6 +153,74 @@ const struct bpf_object_open_opts *tracer_options(struct tracer *tracer);
 	 (bpf)->rodata->has_task_pt_regs = tracer_has_task_pt_regs())
 bool tracer_has_task_pt_regs(void);
 uint32_t tracer_kernel_frames_max(void); /* most frames of the kernel's own walk */
+
+/*
+ * What an object is loaded from (struct loadable), on any thread: of the tracer only the sizes and
+ * the types may be used.
+ */
+struct load_from {
+	struct tracer *tracer;
+	/* Objects that are loaded; NULL: not yet. */
+	const struct bpf_object *life;	/* whose maps all share */
+	const struct bpf_object *sched; /* which has the threads' records */
+};
+
+/* An object that can be loaded on any thread, and attached on the loop's. */
+struct loadable {
+	/* Opens and loads it. Returns its skeleton; NULL: errno says why. */
+	void *(*load)(const struct load_from *from);
+	void (*destroy)(void *bpf);
+	void (*detach)(void *bpf);
+	const struct bpf_object *(*object)(const void *bpf);
+	/* Where others find it in struct load_from: offsetof(); 0: nobody shares its maps. */
+	size_t shared_at;
+	bool (*is_loaded)(const struct tracer *tracer);
+};
+
+/* Defines the functions of a skeleton name_bpf, and the fields that hold them. */
+#define LOADABLE_FUNCTIONS(name)                                                                   \
+	static void destroy_##name(void *bpf)                                                      \
+	{                                                                                          \
+		name##_bpf__destroy(bpf);                                                          \
+	}                                                                                          \
+	static void detach_##name(void *bpf)                                                       \
+	{                                                                                          \
+		name##_bpf__detach(bpf);                                                           \
+	}                                                                                          \
+	static const struct bpf_object *object_of_##name(const void *bpf)                          \
+	{                                                                                          \
+		return ((const struct name##_bpf *)bpf)->obj;                                      \
+	}
+#define LOADABLE_FIELDS(name)                                                                      \
+	.destroy = destroy_##name, .detach = detach_##name, .object = object_of_##name
+
+extern const struct loadable loadable_life, loadable_sample;
+
+/*
+ * Returns the skeleton, which the caller owns: the one that was loaded ahead, or it is loaded now.
+ * NULL: errno says why.
+ */
+void *tracer_take(struct tracer *tracer, const struct loadable *which);
+
+/* ---- for tracer_take() and those who unload objects (preload.c); `preload` may be NULL ---- */
+
+/* Returns the skeleton that was loaded ahead, which the caller owns; NULL: there is none. */
+void *preload_take(struct preload *preload, const struct loadable *which);
+
+/*
+ * Detaches and destroys an object (NULL: nothing) whose maps others share. While such others are
+ * being loaded its maps stay; what is loaded with them is never taken.
+ */
+void preload_retire(struct preload *preload, const struct loadable *which, void *bpf);
+
+/* Frees all that was loaded ahead. The worker has ended. */
+void preload_free(struct preload *preload);
+
+/* Returns whether the object `sched` has threads' records in the tasks' own storage. */
+bool tracer_records_in_tasks(const struct bpf_object *sched);
+
+/* Ends a loadable's load(): returns the skeleton if r is 0, else destroys it and sets errno. */
+void *tracer_loaded(const struct loadable *which, void *bpf, int r);
 
 /*
  * Loads an opened skeleton (its address and its member `skeleton`) with the maps of `life`, and

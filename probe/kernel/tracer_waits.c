@@ -17,7 +17,6 @@
 #include "loop/loop.h"
 #include "bpf/shared/scheduler.h"
 #include "flush.skel.h"
-#include "life.skel.h"
 #include "kernel/tracer_part.h"
 #include "waiting.skel.h"
 
@@ -28,41 +27,78 @@ struct tracer_waits {
 	uint64_t unseen;
 };
 
-static int load_flush(struct tracer *tracer, struct tracer_waits *waits,
-		      const struct bpf_object *sched, bool in_tasks)
+/* Shares the maps of `life` and `sched`. Returns 0 or a negative errno. */
+static int share_both(const struct load_from *from, struct bpf_object *object)
 {
-	waits->flush = tracer_open(tracer, flush);
+	int r = tracer_share_maps(from->life, object);
+
+	return r < 0 ? r : tracer_share_maps(from->sched, object);
+}
+
+LOADABLE_FUNCTIONS(flush)
+
+static void *load_flush(const struct load_from *from)
+{
+	struct flush_bpf *flush = tracer_open(from->tracer, flush);
+
+	if (!flush)
+		return NULL;
+	flush->rodata->has_task_storage = tracer_records_in_tasks(from->sched);
+	int r = share_both(from, flush->obj);
+	if (r == 0)
+		r = flush_bpf__load(flush);
+	return tracer_loaded(&loadable_flush, flush, r);
+}
+
+static bool has_waits(const struct tracer *tracer)
+{
+	return tracer->waits;
+}
+
+const struct loadable loadable_flush = {
+	.load = load_flush,
+	LOADABLE_FIELDS(flush),
+	.is_loaded = has_waits,
+};
+
+LOADABLE_FUNCTIONS(waiting)
+
+static void *load_waiting(const struct load_from *from)
+{
+	struct waiting_bpf *waiting = tracer_open(from->tracer, waiting);
+
+	if (!waiting)
+		return NULL;
+	waiting->rodata->has_task_storage = tracer_records_in_tasks(from->sched);
+	waiting->rodata->kernel_frames_max = tracer_kernel_frames_max();
+	int r = share_both(from, waiting->obj);
+	if (r == 0)
+		r = waiting_bpf__load(waiting);
+	return tracer_loaded(&loadable_waiting, waiting, r);
+}
+
+const struct loadable loadable_waiting = {
+	.load = load_waiting,
+	LOADABLE_FIELDS(waiting),
+	.is_loaded = has_waits,
+};
+
+static int begin_flush(struct tracer *tracer, struct tracer_waits *waits)
+{
+	waits->flush = tracer_take(tracer, &loadable_flush);
 	if (!waits->flush)
 		return -errno;
 	loaded_add(tracer, &(struct loaded){waits->flush->obj, -1, NULL, NULL});
-	waits->flush->rodata->has_task_storage = in_tasks;
-	int r = tracer_share_maps(tracer->life->obj, waits->flush->obj);
-	if (r == 0)
-		r = tracer_share_maps(sched, waits->flush->obj);
-	if (r == 0)
-		r = flush_bpf__load(waits->flush);
-	if (r < 0)
-		return r;
 	waits->flush_link = bpf_program__attach_iter(waits->flush->progs.flush_waits, NULL);
 	return waits->flush_link ? 0 : -errno;
 }
 
-static int load_waiting(struct tracer *tracer, struct tracer_waits *waits,
-			const struct bpf_object *sched, bool in_tasks)
+static int begin_waiting(struct tracer *tracer, struct tracer_waits *waits)
 {
-	waits->waiting = tracer_open(tracer, waiting);
+	waits->waiting = tracer_take(tracer, &loadable_waiting);
 	if (!waits->waiting)
 		return -errno;
 	loaded_add(tracer, &(struct loaded){waits->waiting->obj, -1, NULL, NULL});
-	waits->waiting->rodata->has_task_storage = in_tasks;
-	waits->waiting->rodata->kernel_frames_max = tracer_kernel_frames_max();
-	int r = tracer_share_maps(tracer->life->obj, waits->waiting->obj);
-	if (r == 0)
-		r = tracer_share_maps(sched, waits->waiting->obj);
-	if (r == 0)
-		r = waiting_bpf__load(waits->waiting);
-	if (r < 0)
-		return r;
 	waits->waiting_link = bpf_program__attach_iter(waits->waiting->progs.walk_waiting, NULL);
 	return waits->waiting_link ? 0 : -errno;
 }
@@ -78,19 +114,19 @@ static void unload_waiting(struct tracer *tracer, struct tracer_waits *waits)
 	waits->waiting = NULL;
 }
 
-int tracer_waits_load(struct tracer *tracer, const struct bpf_object *sched, bool in_tasks)
+int tracer_waits_load(struct tracer *tracer)
 {
 	struct tracer_waits *waits = calloc(1, sizeof(*waits));
 
 	if (!waits)
 		return -ENOMEM;
 	tracer->waits = waits;
-	int r = load_flush(tracer, waits, sched, in_tasks);
+	int r = begin_flush(tracer, waits);
 	if (r < 0) {
 		tracer_waits_unload(tracer);
 		return r;
 	}
-	r = load_waiting(tracer, waits, sched, in_tasks);
+	r = begin_waiting(tracer, waits);
 	if (r < 0) {
 		log_info("threads that wait already can't be walked, they are counted as "
 			 "unseen_waits: the kernel's iterators can't sleep (since Linux 5.18)");

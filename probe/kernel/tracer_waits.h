@@ -9,15 +9,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct bpf_object;
+struct loadable;
 struct tracer;
 
+extern const struct loadable loadable_flush, loadable_waiting;
+
 /*
- * Loads the iterators. `sched` has the threads' records, with `in_tasks` in the tasks' own storage.
+ * Loads the iterators; tracer->sched_object, with the threads' records, is loaded.
  * Returns 0 or a negative errno; a kernel without sleepable iterators (before 5.18) can't take
  * missing stacks, which is no error.
  */
-int tracer_waits_load(struct tracer *tracer, const struct bpf_object *sched, bool in_tasks);
+int tracer_waits_load(struct tracer *tracer);
 void tracer_waits_unload(struct tracer *tracer);
 
 /* Passes on tracer->settings after a change. */

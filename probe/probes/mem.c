@@ -51,6 +51,7 @@ const struct kind probe_mem = {
 		  NEEDS_DATA,
 		  NEEDS_KERNEL_NAMES,
 		  NEEDS_FILE_NAMES},
+	.loads = faults_loads,
 	.start = start_faults,
 	.stop = stop_faults,
 	.limit = tracer_faults_limit,

@@ -94,6 +94,7 @@ const struct kind probe_mem_glibc = {
 		  {CAN_UPROBE_SESSION, .instead = CAN_URETPROBE, .limit = ALL_RETURNS},
 		  NEEDS_DATA,
 		  NEEDS_FILE_NAMES},
+	.loads = calls_loads,
 	.start = start_calls,
 	.stop = stop_calls,
 };

@@ -138,6 +138,7 @@ const struct kind probe_offcpu = {
 		  {CAN_ITERATE_SLEEPABLE, .limit = NO_WAITING},
 		  NEEDS_KERNEL_NAMES,
 		  NEEDS_FILE_NAMES},
+	.loads = offcpu_loads,
 	.start = start_switches,
 	.stop = stop_switches,
 };

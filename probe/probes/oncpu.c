@@ -41,6 +41,7 @@ const struct kind probe_oncpu = {
 	.needs =
 		{NEEDS_PROGRAMS, {CAN_CPU_CLOCK}, NEEDS_DATA, NEEDS_KERNEL_NAMES, NEEDS_FILE_NAMES},
 	.prepare = prepare_clock,
+	.loads = sample_loads,
 	.start = start_clock,
 	.stop = stop_clock,
 };

@@ -63,7 +63,11 @@ struct need {
 	enum role role; /* role that the client needs */
 	bool own;	/* ROLE_OWN suffices if query.pid is a process of the user's own */
 	bool costs;	/* it is expensive: a client may have few of these at a time */
-	bool begins;	/* it begins a session, which may load and attach BPF programs */
+	/*
+	 * Probes (1 << enum probe, WANTED_SCHED) of a session that it begins, whose BPF objects are
+	 * loaded before it is dispatched; 0: it begins none.
+	 */
+	uint32_t begins;
 };
 
 struct feature {
@@ -96,4 +100,5 @@ struct feature {
 	 */
 	int (*restore)(const struct services *services, const cJSON *saved, bool same_boot,
 		       struct why *why);
+	uint32_t put_begins; /* of what a PUT needs: struct need.begins */
 };

@@ -171,6 +171,7 @@ void call_need(const struct call *call, struct need *need)
 		feature->need(name, &call->query, need);
 	} else if (feature) {
 		need->role = call_is_put(call) ? ROLE_ADMIN : ROLE_READ;
+		need->begins = call_is_put(call) ? feature->put_begins : 0;
 	}
 }
 

@@ -257,6 +257,31 @@ static void dispatch_request(struct http_request *request, const char *path, con
 		begin_stream(request);
 }
 
+/* Has the library call http_request_handle() again, which then dispatches the request. */
+static void objects_loaded(void *arg)
+{
+	struct http_request *request = arg;
+
+	request->is_loaded = true;
+	request->dispatched = false;
+	resume_request(request);
+	listener_run(request->listener);
+}
+
+/* Returns whether the request has to wait until BPF objects are loaded that it needs. */
+static bool waits_for_objects(struct http_request *request, const char *path, const char *method)
+{
+	struct call call;
+	struct need need;
+
+	if (request->is_loaded)
+		return false;
+	set_call(request, path, method, &call);
+	call_need(&call, &need);
+	return need.begins && engine_prepare(request->server->services->engine, need.begins,
+					     objects_loaded, request);
+}
+
 static void read_query(struct http_request *request)
 {
 	request->query = (struct query){
@@ -429,7 +454,7 @@ enum MHD_Result http_request_handle(void *arg, struct MHD_Connection *mhd, const
 		set_state(request, CONNECTION_WORKS);
 		if (server->stopping)
 			answer_failed(&request->answer, 503, "the daemon is stopping");
-		else if (!request->answer.status)
+		else if (!request->answer.status && !waits_for_objects(request, path, method))
 			dispatch_request(request, path, method);
 		if (!request->answer.status) {
 			suspend_request(request);

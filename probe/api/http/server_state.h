@@ -63,6 +63,7 @@ struct http_request {
 	size_t body_bytes; /* bytes of the body that have arrived */
 	struct answer answer;
 	bool dispatched;
+	bool is_loaded; /* the BPF objects that it needs were loaded, or couldn't be */
 	bool suspended;
 	bool gone; /* the client has gone: its stream ends */
 	/* Watches the client's hang-up while the request waits; fd -1: not watched. */

@@ -91,7 +91,8 @@ void flamegraph_need(const char *name, const struct query *query, struct need *n
 
 	need->role = is_session ? ROLE_PROFILE : ROLE_READ;
 	need->costs = true;
-	need->begins = is_session;
+	if (probe >= 0 && query->seconds > 0 && query->seconds <= SECONDS_MAX)
+		need->begins = 1u << probe;
 	need->own = is_session && query->pid > 0 && probe >= 0 && kind_get(probe)->for_users;
 }
 

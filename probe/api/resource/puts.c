@@ -22,8 +22,9 @@ struct put {
 	struct answer *answer; /* NULL: the client has gone */
 	void (*ready)(void *arg);
 	void *arg;
-	struct spec spec; /* while its folders are checked */
+	struct spec spec; /* while it waits for one of these: */
 	struct folder_check *check;
+	bool is_loading; /* for BPF objects */
 };
 
 struct puts {
@@ -52,11 +53,13 @@ void puts_stop(struct puts *puts)
 		worker_stop(puts->worker);
 }
 
-/* Frees a PUT; a check under way then reports to nobody. */
+/* Frees a PUT; what is under way for it then reports to nobody. */
 static void put_free(struct put *put)
 {
 	if (put->check)
 		folder_check_forget(put->check);
+	if (put->is_loading)
+		engine_forget(put->services->engine, put);
 	spec_done(&put->spec);
 	free(put);
 }
@@ -79,6 +82,7 @@ void puts_free(struct puts *puts)
 		struct put *put = take_first(puts);
 
 		put->check = NULL; /* it ended with the worker */
+		put->is_loading = false;
 		put_free(put);
 	}
 	worker_free(puts->worker);
@@ -126,38 +130,68 @@ static void report_put(struct put *put)
 	put_free(put);
 }
 
-/* Handles the PUTs that waited, up to the next one that needs a check. */
+static void put_loaded(void *arg);
+
+static void apply_put(struct put *put)
+{
+	flamegraph_apply(put->services, &put->spec, put->answer, put->ready, put->arg);
+}
+
+/* Applies the body that was read, at once or when its BPF objects are loaded. */
+static void load_put(struct put *put)
+{
+	put->is_loading = put->ready && put->spec.running &&
+			  engine_prepare(put->services->engine, put->spec.probes, put_loaded, put);
+	if (!put->is_loading)
+		apply_put(put);
+}
+
+/* Handles the PUTs that waited, up to the next one that has to wait longer. */
 static void go_on(struct puts *puts)
 {
-	while (puts->first && !puts->first->check) {
+	while (puts->first && !puts->first->check && !puts->first->is_loading) {
 		struct put *put = puts->first;
 
 		if (begin_put(put))
-			flamegraph_apply(put->services, &put->spec, put->answer, put->ready,
-					 put->arg);
-		if (!put->check)
+			load_put(put);
+		if (!put->check && !put->is_loading)
 			report_put(take_first(puts));
 	}
+}
+
+/* Ends the first PUT, which is decided or withdrawn, and goes on to the others. */
+static void end_first(struct puts *puts)
+{
+	struct put *put = take_first(puts);
+
+	if (put->answer)
+		report_put(put);
+	else
+		put_free(put);
+	go_on(puts);
+}
+
+static void put_loaded(void *arg)
+{
+	struct put *put = arg;
+
+	put->is_loading = false;
+	if (put->answer)
+		apply_put(put);
+	end_first(put->puts);
 }
 
 static void looked_at(void *arg, unsigned status, const char *message)
 {
 	struct put *put = arg;
-	struct puts *puts = put->puts;
 
 	put->check = NULL; /* the check frees itself */
-	take_first(puts);
-	if (!put->answer) {
-		put_free(put);
-	} else {
-		if (status)
-			flamegraph_refuse(put->answer, status, message);
-		else
-			flamegraph_apply(put->services, &put->spec, put->answer, put->ready,
-					 put->arg);
-		report_put(put);
-	}
-	go_on(puts);
+	if (put->answer && status)
+		flamegraph_refuse(put->answer, status, message);
+	else if (put->answer)
+		load_put(put);
+	if (!put->is_loading)
+		end_first(put->puts);
 }
 
 void puts_take(struct puts *puts, const struct services *services, char *data, size_t bytes,
@@ -179,8 +213,8 @@ void puts_take(struct puts *puts, const struct services *services, char *data, s
 	bool waits = puts->first;
 	if (!waits) {
 		if (begin_put(put))
-			flamegraph_apply(services, &put->spec, answer, ready, arg);
-		if (!put->check) {
+			load_put(put);
+		if (!put->check && !put->is_loading) {
 			put_free(put);
 			return;
 		}
@@ -196,7 +230,7 @@ void puts_forget(struct puts *puts, const void *arg)
 
 		if (put->arg != arg || !put->answer)
 			continue;
-		if (put->check) { /* PUTs after it go on when that ends */
+		if (put->check || put->is_loading) { /* PUTs after it go on when that ends */
 			put->answer = NULL;
 			return;
 		}

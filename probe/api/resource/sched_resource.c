@@ -256,7 +256,8 @@ void sched_need(const char *name, const struct query *query, struct need *need)
 	(void)name;
 	need->role = query->seconds == QUERY_NONE ? ROLE_READ : ROLE_PROFILE;
 	need->costs = query->seconds != QUERY_NONE || query->follow == 1;
-	need->begins = query->seconds != QUERY_NONE;
+	if (query->seconds > 0 && query->seconds <= SECONDS_MAX)
+		need->begins = WANTED_SCHED;
 }
 
 /* Answers with the data so far: made on the loop, from the kernel's maps while the probe runs. */
