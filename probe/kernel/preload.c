@@ -262,7 +262,6 @@ bool tracer_preload(struct tracer *tracer, const struct loadable *const *const l
 
 	if (!preload)
 		return false;
-	add_wish(&wish, preload, &loadable_life);
 	for (size_t i = 0; i < lists_count; i++) {
 		for (const struct loadable *const *each = lists[i]; each && *each; each++)
 			add_wish(&wish, preload, *each);

@@ -155,6 +155,8 @@ const struct loadable loadable_life = {
 	.is_loaded = has_life,
 };
 
+const struct loadable *const life_loads[] = {&loadable_life, NULL};
+
 static int begin_life(struct tracer *tracer)
 {
 	tracer->life = tracer_take(tracer, &loadable_life);
