@@ -271,6 +271,7 @@ static void objects_loaded(void *arg)
 /* Returns whether the request has to wait until BPF objects are loaded that it needs. */
 static bool waits_for_objects(struct http_request *request, const char *path, const char *method)
 {
+	const struct services *services = request->server->services;
 	struct call call;
 	struct need need;
 
@@ -278,8 +279,10 @@ static bool waits_for_objects(struct http_request *request, const char *path, co
 		return false;
 	set_call(request, path, method, &call);
 	call_need(&call, &need);
-	return need.begins && engine_prepare(request->server->services->engine, need.begins,
-					     objects_loaded, request);
+	if (!call_is_page(&call))
+		need.begins |= services->starting;
+	return need.begins &&
+	       engine_prepare(services->engine, need.begins, objects_loaded, request);
 }
 
 static void read_query(struct http_request *request)

@@ -156,6 +156,22 @@ static void sched_loads_first(void **state)
 	assert_json_at(api_get(api, "/sched")->body, "state", "\"running\"");
 }
 
+static void at_the_start_pages_alone_are_answered(void **state)
+{
+	struct scripted_api *api = *state;
+	_cleanup_asking_ struct asking get;
+
+	api->services.starting = 1u << PROBE_ONCPU;
+	ask(&get, api, "GET", "/flamegraph", NULL);
+	wait_for_loads(api, 1);
+	assert_int_equal(api_get(api, "/healthz")->status, 200);
+	assert_int_equal(api_get(api, "/metrics")->status, 200);
+	assert_false(http_is_answered(&get.client));
+	api->services.starting = 0;
+	scripted_loaded();
+	assert_int_equal(answer_of(&get, api), 200);
+}
+
 static void who_waits_at_the_end_is_answered(void **state)
 {
 	struct scripted_api *api = *state;
@@ -194,6 +210,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_get_of_seconds_loads_first, begin, end),
 		cmocka_unit_test_setup_teardown(a_get_that_is_nonsense_loads_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(sched_loads_first, begin, end),
+		cmocka_unit_test_setup_teardown(at_the_start_pages_alone_are_answered, begin, end),
 		cmocka_unit_test_setup_teardown(who_waits_at_the_end_is_answered, begin, end),
 		cmocka_unit_test_setup_teardown(a_client_that_goes_is_forgotten, begin, end),
 	};
