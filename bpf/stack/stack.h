@@ -139,6 +139,9 @@ static __always_inline bool take_new(struct walk *walk, const struct taking *tak
 	return true;
 }
 
+int push_kernel(uint32_t level, uint32_t count);
+int push_kernel_run(uint32_t level, uint32_t first, uint32_t count, uint32_t kind);
+
 /* kernel.perf_event_max_stack, up to KERNEL_FRAMES_MAX: a walk of that many frames was
  * truncated. */
 const volatile uint32_t kernel_frames_max = KERNEL_FRAMES_MAX;
@@ -146,24 +149,43 @@ const volatile uint32_t kernel_frames_max = KERNEL_FRAMES_MAX;
 /* Kernels before 5.15 have no bpf_task_pt_regs(). */
 const volatile bool has_task_pt_regs = true;
 
-/* Pushes the first `count` frames of walk->kernel; nothing was pushed before. A global function, so
- * the verifier checks it once. */
-__noinline int push_kernel(uint32_t level, uint32_t count)
+#define KERNEL_RUN 16 /* frames that one call of push_kernel_run() pushes; a power of two */
+
+_Static_assert((KERNEL_FRAMES_MAX + 1) % KERNEL_RUN == 0, "there is room for whole runs");
+
+/* Pushes a run of the first `count` frames of walk->kernel, from frame `first` on, which is of that
+ * kind. */
+__noinline int push_kernel_run(uint32_t level, uint32_t first, uint32_t count, uint32_t kind)
 {
 	struct walk *walk = walk_at(level);
 	uint64_t hash;
 
-	if (!walk || count > KERNEL_FRAMES_MAX)
+	first &= KERNEL_FRAMES_MAX - (KERNEL_RUN - 1);
+	if (!walk)
 		return 0;
 	hash = walk->head.key.hash;
-	for (uint32_t i = 0; i < KERNEL_FRAMES_MAX && i < count; i++) {
-		uint64_t word = frame_word(i ? FRAME_KERNEL_RETURN : FRAME_KERNEL, walk->kernel[i]);
+	for (uint32_t i = 0; i < KERNEL_RUN && first + i < count; i++) {
+		uint64_t word = frame_word(kind, walk->kernel[first + i]);
 
-		walk->words[i] = word;
+		walk->words[first + i] = word;
 		hash = hash_word(hash, word);
+		kind = FRAME_KERNEL_RETURN;
 	}
-	walk->head.words_count = count;
 	walk->head.key.hash = hash;
+	return 0;
+}
+
+/* Pushes the first `count` frames of walk->kernel; nothing was pushed before. A global function, so
+ * the verifier checks it once; and it checks each turn of a loop, so frames are pushed in runs. */
+__noinline int push_kernel(uint32_t level, uint32_t count)
+{
+	struct walk *walk = walk_at(level);
+
+	if (!walk || count > KERNEL_FRAMES_MAX)
+		return 0;
+	for (uint32_t i = 0; i < KERNEL_FRAMES_MAX && i < count; i += KERNEL_RUN)
+		push_kernel_run(level, i, count, i ? FRAME_KERNEL_RETURN : FRAME_KERNEL);
+	walk->head.words_count = count;
 	return 0;
 }
 
