@@ -20,11 +20,11 @@
 
 #include "bpf/unwind/lookup.h"
 
-#define RAW_AT	  KERNEL_FRAMES_MAX /* the stack's words are read to walk->words, from here on */
-#define RAW_WORDS 512		    /* a power of two */
-#define BELOW	  3 /* frames that lie below: two of the program, and their caller */
-#define REBUILD	  8 /* one in so many walks to other frames makes a new memo */
-#define PLACES_RUN 16 /* words of the stack that one call of kernel_places_run() looks at */
+#define RAW_AT	   KERNEL_FRAMES_MAX /* the stack's words are read to walk->words, from here on */
+#define RAW_WORDS  512		     /* a power of two */
+#define BELOW	   3  /* frames that lie below: two of the program, and their caller */
+#define REBUILD	   8  /* one in so many walks to other frames makes a new memo */
+#define PLACES_RUN 16 /* words or places that one call looks at */
 
 _Static_assert(RAW_AT + RAW_WORDS <= NATIVE_WORDS_MAX, "there is room for them");
 
@@ -32,6 +32,7 @@ int kernel_is_known(uint32_t level);
 int kernel_places(uint32_t level);
 int kernel_places_run(uint32_t level, uint32_t first, uint64_t filter);
 int kernel_which(uint32_t level, uint64_t address);
+int kernel_narrow_run(uint32_t level, uint32_t first);
 int kernel_learn(uint32_t level);
 
 /* A memo has the program's own frames, so the map belongs to one object, which has one program that
@@ -155,8 +156,8 @@ static __always_inline bool memo_frames(struct walk *walk, struct kernel_memo *m
 	return true;
 }
 
-/* Adds the places from `first` on, a run of them, that hold the address of a frame; `filter` has the
- * filter_bit() of each frame. Returns 0 if there are too many. */
+/* Adds the places from `first` on, a run of them, that hold the address of a frame; `filter` has
+ * the filter_bit() of each frame. Returns 0 if there are too many. */
 __noinline int kernel_places_run(uint32_t level, uint32_t first, uint64_t filter)
 {
 	struct walk *walk = walk_at(level);
@@ -220,20 +221,22 @@ static __always_inline uint64_t is_zero(uint64_t a)
 	return ~sign >> 63;
 }
 
-/* Removes the places that hold something else, and those of the last frame, which lies above the
- * gap. The memo is valid if each other frame has a place. */
-static __always_inline void memo_narrow(struct walk *walk, struct kernel_memo *memo)
+/* Looks at a run of places from `first` on, and keeps those that memo_narrow() keeps; walk->low
+ * counts them. */
+__noinline int kernel_narrow_run(uint32_t level, uint32_t first)
 {
-	uint32_t frames = memo->frames, count = memo->places_count;
+	struct walk *walk = walk_at(level);
+	struct kernel_memo *memo = walk ? kernel_memo_of(walk) : NULL;
 
-	memo->window = 0;
-	memo->found = 0;
-	BOUND(memo->words_read) = 0;
-	BOUND(walk->low) = 0;
-	for (uint32_t i = 0; i < KERNEL_PLACES && i < count; i++) {
-		uint32_t place = memo->places[i], which = memo->which[i] & (KERNEL_MEMO_FRAMES - 1);
+	if (!memo)
+		return 0;
+	for (uint32_t i = 0; i < PLACES_RUN; i++) {
+		uint32_t at = (first + i) & (KERNEL_PLACES - 1);
+		uint32_t place = memo->places[at],
+			 which = memo->which[at] & (KERNEL_MEMO_FRAMES - 1);
 		uint32_t kept = BOUND(walk->low), read = BOUND(memo->words_read);
-		uint64_t keep = is_less(which + 1, frames) & is_less(place, walk->raw_count) &
+		uint64_t keep = is_less(first + i, memo->places_count) &
+				is_less(which + 1, memo->frames) & is_less(place, walk->raw_count) &
 				is_zero(word_differs(raw_word(walk, place), memo->words[which]));
 
 		memo->places[kept & (KERNEL_PLACES - 1)] = place;
@@ -242,6 +245,21 @@ static __always_inline void memo_narrow(struct walk *walk, struct kernel_memo *m
 		BOUND(memo->words_read) = read + (place + 1 - read) * keep;
 		BOUND(walk->low) = kept + keep;
 	}
+	return 0;
+}
+
+/* Removes the places that hold something else, and those of the last frame, which lies above the
+ * gap. The memo is valid if each other frame has a place. */
+static __always_inline void memo_narrow(struct walk *walk, struct kernel_memo *memo)
+{
+	uint32_t frames = memo->frames;
+
+	memo->window = 0;
+	memo->found = 0;
+	memo->words_read = 0;
+	BOUND(walk->low) = 0;
+	for (uint32_t i = 0; i < KERNEL_PLACES && i < memo->places_count; i += PLACES_RUN)
+		kernel_narrow_run(walk->level, i);
 	memo->places_count = BOUND(walk->low);
 	if (frames > BELOW && frames <= KERNEL_MEMO_FRAMES &&
 	    (memo->found | ((1U << BELOW) - 1)) == (1ULL << (frames - 1)) - 1 &&
