@@ -132,13 +132,15 @@ __noinline int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx;
 	uint32_t tgid = bpf_get_current_pid_tgid() >> 32, weight;
-	struct allocation old;
+	struct allocation old = {};
 	struct pending *pending;
-	bool lets_go;
+	uint32_t lets_go;
 
 	lets_go = call_reallocates(call) && PT_REGS_PARM1(regs) &&
 		  let_go(PT_REGS_PARM1(regs), tgid, &old);
 	weight = drawn ? guard_admits_call(tgid, size, mean) : 0;
+	lets_go = forgotten(lets_go, size);
+	weight = forgotten(weight, size);
 	if (!size || (!weight && !lets_go))
 		return 0;
 	pending = pending_make();

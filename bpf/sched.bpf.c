@@ -66,16 +66,6 @@ static __always_inline bool is_marked(const struct task_struct *task)
 	return !all || all->open[task->pid & (MARKS - 1)];
 }
 
-/* Returns a value of which the verifier knows nothing any more. `unknown`: any value that it
- * doesn't know. (All ways to a rare piece of code, with another constant each, become one way.) */
-static __always_inline uint32_t forgotten(uint32_t value, uint64_t unknown)
-{
-	uint64_t sum = value + unknown;
-
-	asm volatile("" : "+r"(sum));
-	return sum - unknown;
-}
-
 /* Notes that a thread of interest leaves its CPU. `weight`: of its stack, if that is to be taken;
  * else 0. Returns the time, or 0 if a stack was taken since. */
 static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *prev,

@@ -17,6 +17,10 @@
 #include "bpf/unwind/kernel_memo.h"
 #endif
 
+int send_new(uint32_t level, uint64_t weight, uint64_t events, uint32_t cpu, uint32_t part);
+int push_kernel(uint32_t level, uint32_t count);
+int push_kernel_run(uint32_t level, uint32_t first, uint32_t count, uint32_t kind);
+
 /* Appends Python's words or Java's details, from where they wait, to the native words. (The kernel
  * copies upwards, so the two places may overlap.) */
 static __always_inline bool append_words(struct walk *walk)
@@ -123,24 +127,34 @@ static __always_inline bool take_known(const struct walk *walk, const struct tak
 	return true;
 }
 
-/* Sends the stack and counts it. Returns false if the stack is lost, which is counted. */
-static __always_inline bool take_new(struct walk *walk, const struct taking *taking)
+/* Does take_new(); the arguments are fields of struct taking. A global function, so the verifier
+ * checks it once. */
+__noinline int send_new(uint32_t level, uint64_t weight, uint64_t events, uint32_t cpu,
+			uint32_t part)
 {
+	const struct taking taking = {.weight = weight, .events = events, .cpu = cpu, .part = part};
+	struct walk *walk = walk_at(level);
+
+	if (!walk)
+		return 0;
 	if (!send_stack(walk)) {
-		count_loss(LOST_RING_FULL, walk->head.key.probe, taking->events);
-		return false;
+		count_loss(LOST_RING_FULL, walk->head.key.probe, events);
+		return 0;
 	}
 	if (!set_sent(walk)) {
-		count_loss(LOST_SENT_FULL, walk->head.key.probe, taking->events);
-		return false;
+		count_loss(LOST_SENT_FULL, walk->head.key.probe, events);
+		return 0;
 	}
-	if (taking->weight)
-		count_taken(walk, taking, true);
-	return true;
+	if (weight)
+		count_taken(walk, &taking, true);
+	return 1;
 }
 
-int push_kernel(uint32_t level, uint32_t count);
-int push_kernel_run(uint32_t level, uint32_t first, uint32_t count, uint32_t kind);
+/* Sends the stack and counts it. Returns false if the stack is lost, which is counted. */
+static __always_inline bool take_new(const struct walk *walk, const struct taking *taking)
+{
+	return send_new(walk->level, taking->weight, taking->events, taking->cpu, taking->part);
+}
 
 /* kernel.perf_event_max_stack, up to KERNEL_FRAMES_MAX: a walk of that many frames was
  * truncated. */
