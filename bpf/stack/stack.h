@@ -18,8 +18,7 @@
 #endif
 
 int send_new(uint32_t level, uint64_t weight, uint64_t events, uint32_t cpu, uint32_t part);
-int push_kernel(uint32_t level, uint32_t count);
-int push_kernel_run(uint32_t level, uint32_t first, uint32_t count, uint32_t kind);
+int push_kernel(uint32_t level, uint32_t first, uint32_t count, uint32_t kind);
 
 /* Appends Python's words or Java's details, from where they wait, to the native words. (The kernel
  * copies upwards, so the two places may overlap.) */
@@ -163,13 +162,14 @@ const volatile uint32_t kernel_frames_max = KERNEL_FRAMES_MAX;
 /* Kernels before 5.15 have no bpf_task_pt_regs(). */
 const volatile bool has_task_pt_regs = true;
 
-#define KERNEL_RUN 16 /* frames that one call of push_kernel_run() pushes; a power of two */
+#define KERNEL_RUN 32 /* frames that one call of push_kernel() pushes; a power of two */
 
 _Static_assert((KERNEL_FRAMES_MAX + 1) % KERNEL_RUN == 0, "there is room for whole runs");
 
 /* Pushes a run of the first `count` frames of walk->kernel, from frame `first` on, which is of that
- * kind. */
-__noinline int push_kernel_run(uint32_t level, uint32_t first, uint32_t count, uint32_t kind)
+ * kind. A global function, so the verifier checks it once; and it checks each turn of a loop, so
+ * frames are pushed in runs. (Few stacks have more than one.) */
+__noinline int push_kernel(uint32_t level, uint32_t first, uint32_t count, uint32_t kind)
 {
 	struct walk *walk = walk_at(level);
 	uint64_t hash;
@@ -189,25 +189,17 @@ __noinline int push_kernel_run(uint32_t level, uint32_t first, uint32_t count, u
 	return 0;
 }
 
-/* Pushes the first `count` frames of walk->kernel; nothing was pushed before. A global function, so
- * the verifier checks it once; and it checks each turn of a loop, so frames are pushed in runs. */
-__noinline int push_kernel(uint32_t level, uint32_t count)
-{
-	struct walk *walk = walk_at(level);
-
-	if (!walk || count > KERNEL_FRAMES_MAX)
-		return 0;
-	for (uint32_t i = 0; i < KERNEL_FRAMES_MAX && i < count; i += KERNEL_RUN)
-		push_kernel_run(level, i, count, i ? FRAME_KERNEL_RETURN : FRAME_KERNEL);
-	walk->head.words_count = count;
-	return 0;
-}
-
-/* Pushes the frames in walk->kernel (`bytes`, or an error). */
+/* Pushes the frames in walk->kernel (`bytes`, or an error); nothing was pushed before. */
 static __always_inline void push_kernel_frames(struct walk *walk, long bytes)
 {
-	if (bytes > 0)
-		push_kernel(walk->level, bytes / sizeof(uint64_t));
+	uint64_t count = bytes / sizeof(uint64_t);
+
+	if (bytes > 0 && count <= KERNEL_FRAMES_MAX) {
+		push_kernel(walk->level, 0, count, FRAME_KERNEL);
+		for (uint32_t i = KERNEL_RUN; i < KERNEL_FRAMES_MAX && i < count; i += KERNEL_RUN)
+			push_kernel(walk->level, i, count, FRAME_KERNEL_RETURN);
+		walk->head.words_count = count;
+	}
 	if (bytes >= kernel_frames_max * (long)sizeof(uint64_t))
 		walk->head.truncated = TRUNCATED_DEPTH;
 }
