@@ -17,7 +17,7 @@
 #include "bpf/unwind/kernel_memo.h"
 #endif
 
-int send_new(uint32_t level, uint64_t weight, uint64_t events, uint32_t cpu, uint32_t part);
+int send_new(uint32_t level, uint64_t events);
 int push_kernel(uint32_t level, uint32_t first, uint32_t count, uint32_t kind);
 
 /* Appends Python's words or Java's details, from where they wait, to the native words. (The kernel
@@ -126,12 +126,10 @@ static __always_inline bool take_known(const struct walk *walk, const struct tak
 	return true;
 }
 
-/* Does take_new(); the arguments are fields of struct taking. A global function, so the verifier
- * checks it once. */
-__noinline int send_new(uint32_t level, uint64_t weight, uint64_t events, uint32_t cpu,
-			uint32_t part)
+/* Sends the stack, which stands for so many events. Returns 0 if it is lost, which is counted. A
+ * global function, so the verifier checks it once. */
+__noinline int send_new(uint32_t level, uint64_t events)
 {
-	const struct taking taking = {.weight = weight, .events = events, .cpu = cpu, .part = part};
 	struct walk *walk = walk_at(level);
 
 	if (!walk)
@@ -144,15 +142,17 @@ __noinline int send_new(uint32_t level, uint64_t weight, uint64_t events, uint32
 		count_loss(LOST_SENT_FULL, walk->head.key.probe, events);
 		return 0;
 	}
-	if (weight)
-		count_taken(walk, &taking, true);
 	return 1;
 }
 
 /* Sends the stack and counts it. Returns false if the stack is lost, which is counted. */
 static __always_inline bool take_new(const struct walk *walk, const struct taking *taking)
 {
-	return send_new(walk->level, taking->weight, taking->events, taking->cpu, taking->part);
+	if (!send_new(walk->level, taking->events))
+		return false;
+	if (taking->weight)
+		count_taken(walk, taking, true);
+	return true;
 }
 
 /* kernel.perf_event_max_stack, up to KERNEL_FRAMES_MAX: a walk of that many frames was
