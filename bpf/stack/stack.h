@@ -361,7 +361,7 @@ static __always_inline bool take_into(void *ctx, struct walk *walk, const struct
 		if (take_again(walk, kernel_hash, taking))
 			return true;
 		walk->head.key.hash = seed;
-		unwind_user(walk->level);
+		unwind_user(walk);
 	} else if (has_user) {
 		walk->head.truncated = TRUNCATED_NARROW;
 		walk_push(walk, FRAME_NATIVE, user->pc);
