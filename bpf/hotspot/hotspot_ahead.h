@@ -289,7 +289,7 @@ __noinline int hotspot_ahead(uint32_t level)
 		return 0;
 	look = &walk->hotspot.look;
 	*look = (struct hotspot_look){};
-	if (!hotspot_read(walk, HOTSPOT_BLOB_WORDS_MAX, walk->pc))
+	if (!hotspot_read(level, HOTSPOT_BLOB_WORDS_MAX, walk->pc))
 		return 0;
 	for (uint32_t i = 0; i < AHEAD_STEPS; i++) {
 		if (!hotspot_follow(level))
