@@ -133,7 +133,8 @@ static void on_signal(void *arg)
 		return;
 	}
 	log_info("signal %u: stopping", info.ssi_signo);
-	daemon->closing = (struct loop_timer){.expired = closing_takes_too_long, .arg = daemon};
+	daemon->closing = (struct loop_timer){
+		.expired = closing_takes_too_long, .arg = daemon, .name = "daemon"};
 	loop_timer_set(daemon->core.loop, &daemon->closing, loop_now_ns() + CLOSING_NS);
 	session_close(daemon->services.flamegraph, end_loop, daemon);
 }
@@ -152,6 +153,7 @@ static int watch_signals(struct daemon *daemon)
 		.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
 		.ready = on_signal,
 		.arg = daemon,
+		.name = "daemon",
 	};
 	return daemon->signals.fd < 0 ? -errno : loop_watch(daemon->core.loop, &daemon->signals);
 }

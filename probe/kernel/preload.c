@@ -248,7 +248,8 @@ int tracer_load_ahead(struct tracer *tracer, struct worker *worker)
 	if (!preload)
 		return -ENOMEM;
 	*preload = (struct preload){.tracer = tracer, .worker = worker};
-	preload->expiry = (struct loop_timer){.expired = drop_ready, .arg = preload};
+	preload->expiry =
+		(struct loop_timer){.expired = drop_ready, .arg = preload, .name = "preload"};
 	tracer->preload = preload;
 	return 0;
 }

@@ -56,7 +56,8 @@ int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes
 	tracer->loop = loop;
 	tracer->sizes = *sizes;
 	tracer->events = *events;
-	tracer->late = (struct loop_timer){.expired = tracer_read_late, .arg = tracer};
+	tracer->late =
+		(struct loop_timer){.expired = tracer_read_late, .arg = tracer, .name = "rings"};
 	tracer->barrier_fd = -1;
 	tracer->sample_fd = -1;
 	tracer->types.fd = -1;

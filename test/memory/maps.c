@@ -205,7 +205,7 @@ static int begin(struct test *test, pid_t pid, bool plain)
 		r = set_target(test, pid);
 	if (r == 0)
 		r = attach(test, &why);
-	test->input = (struct loop_watch){STDIN_FILENO, on_input, test};
+	test->input = (struct loop_watch){STDIN_FILENO, on_input, test, "test"};
 	if (r == 0)
 		r = loop_watch(test->loop, &test->input);
 	if (r < 0)

@@ -192,8 +192,10 @@ static void suspend_request(struct http_request *request)
 	MHD_suspend_connection(request->mhd);
 	if (!request->answer.cancel && !request->answer.stream)
 		return;
-	request->hangup = (struct loop_watch){
-		.fd = dup(request->connection->fd), .ready = on_hangup, .arg = request};
+	request->hangup = (struct loop_watch){.fd = dup(request->connection->fd),
+					      .ready = on_hangup,
+					      .arg = request,
+					      .name = "http"};
 	if (request->hangup.fd >= 0 &&
 	    loop_watch_hangup(request->server->loop, &request->hangup) < 0) {
 		close(request->hangup.fd);
