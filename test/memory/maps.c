@@ -198,7 +198,7 @@ static int begin(struct test *test, pid_t pid, bool plain)
 	if (r == 0)
 		r = tracer_start(test->tracer, &why);
 	if (r == 0 && plain)
-		test->tracer->types.uprobe_session = 0;
+		test->tracer->types.known.uprobe_session = 0;
 	if (r == 0)
 		r = tracer_calls(test->tracer, 0, &why);
 	if (r == 0)
