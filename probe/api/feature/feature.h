@@ -106,6 +106,7 @@ struct feature {
 	int (*restore)(const struct services *services, const cJSON *saved, bool same_boot,
 		       struct why *why);
 	uint32_t put_begins; /* of what a PUT needs: struct need.begins */
-	/* What a body begins, by itself: struct need.begins; 0 also if it is refused. Changes it. */
+	/* What a body begins, by itself: struct need.begins; 0 also if it is refused. Changes it.
+	 */
 	uint32_t (*body_begins)(char *data, size_t bytes);
 };
