@@ -263,14 +263,14 @@ int after(struct bpf_perf_event_data *ctx)
 	slot->tid = 0;
 	/* Each way through these functions brings other ranges. The verifier doesn't follow them.
 	 */
-	taking.part = forgotten(measure_fault(slot, who.task, &pages), who.faults);
+	taking.part = forget_value(measure_fault(slot, who.task, &pages), who.faults);
 	*(volatile uint32_t *)&slot->pages = pages;
 	pages = *(volatile uint32_t *)&slot->pages;
 	if (taking.part == PART_ALL || !draw_fault(slot, pages, &taking))
 		return 0;
-	taking.weight = forgotten(taking.weight, who.faults);
-	taking.events = forgotten(taking.events, who.faults);
-	interval = forgotten(guard_draws(PROBE_MEM, pages / PAGES_OF_SIZE, &second), who.faults);
+	taking.weight = forget_value(taking.weight, who.faults);
+	taking.events = forget_value(taking.events, who.faults);
+	interval = forget_value(guard_draws(PROBE_MEM, pages / PAGES_OF_SIZE, &second), who.faults);
 	if (!interval)
 		return 0;
 	taking.weight *= interval;

@@ -75,9 +75,9 @@ static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *pr
 	uint64_t now_ns = bpf_ktime_get_ns(), came_ns;
 	struct thread_record *record;
 
-	state = forgotten(state, now_ns);
-	weight = forgotten(weight, now_ns);
-	of_hists = forgotten(of_hists, now_ns);
+	state = forget_value(state, now_ns);
+	weight = forget_value(weight, now_ns);
+	of_hists = forget_value(of_hists, now_ns);
 	record = record_make(prev);
 	if (!record) {
 		count_loss(LOST_RECORDS_FULL,

@@ -99,7 +99,7 @@ struct {
 /* Returns the value, of which the verifier knows nothing any more. `unknown`: 64 bits that the
  * verifier doesn't know. (Where many ways come to one place, each with another constant, the
  * verifier would go on with each of them. So they are one.) */
-static __always_inline uint64_t forgotten(uint64_t value, uint64_t unknown)
+static __always_inline uint64_t forget_value(uint64_t value, uint64_t unknown)
 {
 	value += unknown;
 	asm volatile("" : "+r"(value));

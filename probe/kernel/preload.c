@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "kernel/tracer_part.h"
-#include "life.skel.h"
 #include "loop/loop.h"
 #include "loop/worker.h"
 
@@ -200,7 +199,7 @@ static void fill_job(struct preload *preload, struct preload_job *job)
 		.job = {.run = run_load, .done = load_done, .free = free_load, .unlimited = true},
 		.preload = preload,
 		.from = {.tracer = tracer,
-			 .life = tracer->life ? tracer->life->obj : NULL,
+			 .life = tracer->life_object,
 			 .sched = tracer->sched_object},
 	};
 	for (size_t i = 0; i < preload->ready.count; i++)

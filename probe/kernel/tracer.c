@@ -163,6 +163,7 @@ static int begin_life(struct tracer *tracer)
 	tracer->life = tracer_take(tracer, &loadable_life);
 	if (!tracer->life)
 		return -errno;
+	tracer->life_object = tracer->life->obj;
 	int r = make_room(tracer);
 	if (r < 0)
 		return r;
@@ -218,6 +219,7 @@ static void unload_life(struct tracer *tracer)
 	tracer_unwatch_stacks(tracer);
 	free(TAKE_PTR(tracer->keys));
 	free(TAKE_PTR(tracer->counts));
+	tracer->life_object = NULL;
 	preload_retire(tracer->preload, &loadable_life, TAKE_PTR(tracer->life));
 }
 

@@ -50,8 +50,9 @@ struct tracer {
 	struct preload *preload; /* NULL: nothing is loaded ahead */
 
 	struct life_bpf *life;
-	struct bpf_link *moves; /* reports changes of cgroups; NULL: not attached */
-	int sample_fd;		/* the sampling program; -1: none */
+	const struct bpf_object *life_object; /* its object; NULL: not loaded */
+	struct bpf_link *moves;		      /* reports changes of cgroups; NULL: not attached */
+	int sample_fd;			      /* the sampling program; -1: none */
 	struct sched_bpf *sched;
 	const struct bpf_object *sched_object; /* its object; NULL: not loaded */
 	struct malloc_bpf *calls;	       /* calls of allocators; NULL: not loaded */
