@@ -71,7 +71,10 @@ __noinline int hotspot_read(uint32_t level, uint32_t words, uint64_t from)
 	struct walk *walk = walk_at(level);
 	uint32_t left;
 
-	if (!walk || !words || words > HOTSPOT_BLOB_WORDS_MAX)
+	if (!walk || words > HOTSPOT_BLOB_WORDS_MAX)
+		return 0;
+	asm volatile("" : "+r"(words)); /* joined with the next check, 5.10 would see no bound */
+	if (!words)
 		return 0;
 	if (read_user(walk->python.words, words * sizeof(uint64_t), from) == 0)
 		return 1;
