@@ -98,7 +98,7 @@ def test_each_view_has_files_of_its_own(profiler, start, multi_instance):
                 for top in (profiler.svg_dir, profiler.flame_dir)]  # fmt: skip
         wait_for(lambda tops=tops: (tops[0] / "latest.svg").exists(), why=f"{folder}/latest.svg")
         (svg,) = profiler.files(tops[0], "svg")
-        (folded,) = profiler.files(tops[1], "folded")
+        (folded,) = wait_for(lambda tops=tops: profiler.files(tops[1], "folded"), why="its text")
         assert (tops[0] / "latest.svg").resolve() == svg.resolve()
         assert svg.stem == folded.stem and svg.parent.name == folded.parent.name
         written = Profile(folded.read_text())

@@ -163,7 +163,8 @@ def test_slow_ones_are_no_fewer_than_bccs_tool_sees(profiler, start):
         pytest.skip("runqslower of libbpf-tools is not installed")
     target = ready(start, "contend", 2, 2, cpu=1)
     profile_sched(profiler, "^contend$", probes=("runqslower",), min_us=2000)
-    with subprocess.Popen([tool, "2000"], stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen([tool, "2000"], stdout=subprocess.PIPE, text=True,
+                          errors="replace") as other:  # names are anybody's
         wait_for(lambda: attached(other.pid, "sched_switch"), why="it is attached")
         go(target)
         time.sleep(0.5)  # it reads ten times a second, and not at its end
