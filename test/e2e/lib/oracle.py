@@ -2,6 +2,7 @@
 import os
 import re
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,8 +50,10 @@ def stop(*pids):
 
 def states(pid):
     """The states of its threads, as letters: {"S", "D"}; nothing when it has ended."""
-    try:
-        stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
-    except (FileNotFoundError, ProcessLookupError):
-        return set()
-    return {text.rpartition(")")[2].split()[0] for text in stats}
+    found, paths = set(), []
+    with suppress(FileNotFoundError):
+        paths += Path(f"/proc/{pid}/task").glob("*/stat")
+    for path in paths:
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that ends just now
+            found.add(path.read_text().rpartition(")")[2].split()[0])
+    return found
