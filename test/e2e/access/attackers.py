@@ -182,8 +182,7 @@ class Attackers:
         except OSError as error:
             pytest.skip(f"no FUSE: {error}")
         made = [self.run(self.folder / "hanging" / each) for each in names]
-        for popen in made:
-            wait_burned(popen.pid, seconds=0.01)
+        wait_burned(*(popen.pid for popen in made), seconds=0.01)
         hanging.hang()
         return made
 
