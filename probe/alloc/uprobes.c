@@ -93,19 +93,23 @@ static int attach_call(const struct attaching *attaching, enum call call)
 	return keep_fd(attaching->uprobes, fd);
 }
 
-/* Returns whether the call frees: those are attached first, lest a free in between go unseen. */
-static bool comes_first(enum call call)
+/* The order of attaching, lest a free in between go unseen: calls that only free, calls that free
+ * and give (realloc), calls that give. */
+#define PHASES 3
+static int phase_of(enum call call)
 {
-	return CALLS_LETTING_GO >> call & 1;
+	if (call == CALL_FREE || call == CALL_MUNMAP)
+		return 0;
+	return CALLS_LETTING_GO >> call & 1 ? 1 : 2;
 }
 
 static int attach_sessions(const struct attaching *attaching)
 {
 	int r = 0;
 
-	for (int late = 0; late < 2; late++) {
+	for (int phase = 0; phase < PHASES; phase++) {
 		for (enum call call = 0; r == 0 && call < CALL_COUNT_OF; call++) {
-			if (comes_first(call) == !late)
+			if (phase_of(call) == phase)
 				r = attach_call(attaching, call);
 		}
 	}
@@ -192,9 +196,9 @@ static int attach_events(struct attaching *attaching)
 {
 	int r = ask_pmu(attaching);
 
-	for (int late = 0; late < 2; late++) {
+	for (int phase = 0; phase < PHASES; phase++) {
 		for (size_t i = 0; r == 0 && i < attaching->count; i++) {
-			if (comes_first(attaching->points[i].call) == !late)
+			if (phase_of(attaching->points[i].call) == phase)
 				r = attach_both(attaching, &attaching->points[i]);
 		}
 	}
