@@ -104,18 +104,22 @@ const struct stack *window_find(const struct window *window, uint64_t number,
 	return offset ? (const struct stack *)(const void *)(half->data.data + *offset) : NULL;
 }
 
-void window_each(const struct window *window, uint64_t number,
+bool window_some(const struct window *window, uint64_t number, size_t *at, size_t words,
 		 void (*each)(void *arg, const struct stack *stack, const uint64_t *words),
 		 void *arg)
 {
 	const struct half *half = half_of(window, number);
+	size_t limit = half->data.len;
 
-	for (size_t at = 0; at < half->data.len;) {
-		const struct stack *stack = (const void *)(half->data.data + at);
+	if (words < (limit - *at) / sizeof(uint64_t) && *at < limit)
+		limit = *at + words * sizeof(uint64_t);
+	while (*at < limit) {
+		const struct stack *stack = (const void *)(half->data.data + *at);
 
+		*at += sizeof(*stack) + stack->words_count * sizeof(uint64_t);
 		each(arg, stack, (const uint64_t *)(stack + 1));
-		at += sizeof(*stack) + stack->words_count * sizeof(uint64_t);
 	}
+	return *at < half->data.len;
 }
 
 void window_clear(struct window *window, uint64_t number)
