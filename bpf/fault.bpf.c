@@ -39,7 +39,7 @@ struct fault_slot {
 	uint64_t events_at; /* vm_events_at() */
 	uint64_t draw;	    /* state of the CPU's random numbers (guard.h) */
 	uint32_t tid;	    /* 0: no fault */
-	uint32_t pad;
+	uint32_t pages;	    /* size of the fault that has ended */
 	struct fault fault;
 	char head[MAP_BYTES]; /* buffer of cpu_offset() */
 };
@@ -252,7 +252,7 @@ int after(struct bpf_perf_event_data *ctx)
 	struct fault_slot *slot = fault_slot();
 	struct taking taking = {0};
 	struct faulting who;
-	uint32_t pages, interval;
+	uint32_t pages = 0, interval;
 	bool second;
 
 	if (!slot || (!slot->tid && !away_count))
@@ -261,10 +261,16 @@ int after(struct bpf_perf_event_data *ctx)
 	if (slot->tid != who.tid && !find_away(slot, who.tid))
 		return 0;
 	slot->tid = 0;
-	taking.part = measure_fault(slot, who.task, &pages);
+	/* Each way through these functions brings other ranges. The verifier doesn't follow them.
+	 */
+	taking.part = forget_value(measure_fault(slot, who.task, &pages), who.faults);
+	*(volatile uint32_t *)&slot->pages = pages;
+	pages = *(volatile uint32_t *)&slot->pages;
 	if (taking.part == PART_ALL || !draw_fault(slot, pages, &taking))
 		return 0;
-	interval = guard_draws(PROBE_MEM, pages / PAGES_OF_SIZE, &second);
+	taking.weight = forget_value(taking.weight, who.faults);
+	taking.events = forget_value(taking.events, who.faults);
+	interval = forget_value(guard_draws(PROBE_MEM, pages / PAGES_OF_SIZE, &second), who.faults);
 	if (!interval)
 		return 0;
 	taking.weight *= interval;

@@ -97,6 +97,7 @@ static __always_inline uint32_t guard_admits_call(uint32_t tgid, uint64_t size, 
 		return 0;
 	if (means > GUARD_SIZE_MAX)
 		means = GUARD_SIZE_MAX;
+	means = forget_value(means, size);
 	return guard_draws(PROBE_MEM_GLIBC, means, &second);
 }
 
@@ -104,8 +105,9 @@ static __always_inline uint32_t guard_admits_call(uint32_t tgid, uint64_t size, 
  * program is called at their returns all the same.) */
 static __always_inline void await_return(struct pending *pending, uint64_t sp, bool lets_go)
 {
-	bool keeps_old = !lets_go && pending->old_sp > sp;
+	uint32_t keeps_old = !lets_go && pending->old_sp > sp;
 
+	keeps_old = forget_value(keeps_old, sp);
 	if (!has_sessions && pending->sp && !(keeps_old && pending->sp == pending->old_sp))
 		count_under_way(pending->sp, -1);
 	if (!has_sessions && pending->old_sp && !keeps_old && pending->old_sp != pending->sp)
@@ -131,14 +133,17 @@ __noinline int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64
 			   uint32_t drawn, uint64_t mean)
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx;
-	uint32_t tgid = bpf_get_current_pid_tgid() >> 32, weight;
-	struct allocation old;
+	uint64_t id = bpf_get_current_pid_tgid();
+	uint32_t tgid = id >> 32, weight;
+	struct allocation old = {};
 	struct pending *pending;
-	bool lets_go;
+	uint32_t lets_go;
 
 	lets_go = call_reallocates(call) && PT_REGS_PARM1(regs) &&
 		  let_go(PT_REGS_PARM1(regs), tgid, &old);
-	weight = drawn ? guard_admits_call(tgid, size, mean) : 0;
+	lets_go = forget_value(lets_go, id);
+	weight = forget_value(drawn ? guard_admits_call(tgid, size, mean) : 0, id);
+	mean = forget_value(mean, id);
 	if (!size || (!weight && !lets_go))
 		return 0;
 	pending = pending_make();

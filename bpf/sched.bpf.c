@@ -70,11 +70,15 @@ static __always_inline bool is_marked(const struct task_struct *task)
  * else 0. Returns the time, or 0 if a stack was taken since. */
 static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *prev,
 					   const struct target_value *target, uint32_t state,
-					   uint32_t weight, bool of_hists)
+					   uint32_t weight, uint32_t of_hists)
 {
-	struct thread_record *record = record_make(prev);
 	uint64_t now_ns = bpf_ktime_get_ns(), came_ns;
+	struct thread_record *record;
 
+	state = forget_value(state, now_ns);
+	weight = forget_value(weight, now_ns);
+	of_hists = forget_value(of_hists, now_ns);
+	record = record_make(prev);
 	if (!record) {
 		count_loss(LOST_RECORDS_FULL,
 			   offcpu_wants(target, prev) ? PROBE_OFFCPU : LOSERS_SCHED, 1);
@@ -92,7 +96,7 @@ static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *pr
 	record->shown_ns = 0;
 	record->lost = 0;
 	record->of_hists = of_hists;
-	if (weight)
+	if (weight && target)
 		wait_begins(ctx, target, record, weight);
 	if (of_hists && is_seen(came_ns))
 		count_moment(SLICE_ENDED, prev, now_ns - came_ns, state, now_ns);

@@ -32,6 +32,8 @@
 #define GUARD_LEFT	   4   /* stacks get 1/4 of that at least, whatever the events cost */
 #define PPM		   1000000ULL
 
+int guard_end_slice(uint32_t probe, uint64_t budget_ppm, uint64_t now_ns);
+
 static __always_inline struct guard *guard_of(uint32_t probe)
 {
 	uint32_t zero = 0;
@@ -134,20 +136,27 @@ static __always_inline uint32_t guard_next(uint32_t interval, uint64_t taken_ppm
 	return next ? next : 1;
 }
 
-static __always_inline void guard_end_slice(struct guard *guard, uint32_t probe,
-					    uint64_t budget_ppm, uint64_t now_ns)
+/* Ends the probe's slice. A global function, so the verifier checks it once; it runs some ten times
+ * a second. */
+__noinline int guard_end_slice(uint32_t probe, uint64_t budget_ppm, uint64_t now_ns)
 {
-	uint32_t interval = guard->interval ? guard->interval : 1;
-	uint64_t elapsed = (now_ns - guard->slice_ns) | 1;
-	uint64_t taken_ppm = guard->spent_ns * PPM / elapsed;
-	uint64_t skipped_ppm = guard->events * GUARD_SKIPPED_NS * PPM / elapsed;
+	struct guard *guard = guard_of(probe);
+	uint64_t elapsed, taken_ppm, skipped_ppm;
+	uint32_t interval;
 
+	if (!guard)
+		return 0;
+	interval = guard->interval ? guard->interval : 1;
+	elapsed = (now_ns - guard->slice_ns) | 1;
+	taken_ppm = guard->spent_ns * PPM / elapsed;
+	skipped_ppm = guard->events * GUARD_SKIPPED_NS * PPM / elapsed;
 	guard->rate_ppm = taken_ppm + skipped_ppm;
 	guard->interval = guard_next(interval, taken_ppm, skipped_ppm,
 				     guard_allowance(probe, budget_ppm, now_ns), elapsed);
 	guard->spent_ns = 0;
 	guard->events = 0;
 	guard->slice_ns = now_ns;
+	return 0;
 }
 
 /* Books the stack of an event with that weight, taken since `began_ns`. Returns the current time;
@@ -172,6 +181,6 @@ static __always_inline uint64_t guard_account(uint32_t probe, uint32_t weight, u
 	__sync_fetch_and_add(&guard->events, weight);
 	if (now_ns - guard->slice_ns >= GUARD_SLICE_NS ||
 	    guard->spent_ns * PPM >= settings->budget_ppm * GUARD_SLICE_NS)
-		guard_end_slice(guard, probe, settings->budget_ppm, now_ns);
+		guard_end_slice(probe, settings->budget_ppm, now_ns);
 	return now_ns;
 }

@@ -96,6 +96,16 @@ struct {
 	__type(value, struct memo);
 } memos SEC(".maps");
 
+/* Returns the value, of which the verifier knows nothing any more. `unknown`: 64 bits that the
+ * verifier doesn't know. (Where many ways come to one place, each with another constant, the
+ * verifier would go on with each of them. So they are one.) */
+static __always_inline uint64_t forget_value(uint64_t value, uint64_t unknown)
+{
+	value += unknown;
+	asm volatile("" : "+r"(value));
+	return value - unknown;
+}
+
 /* Returns whether the process of this entry is a target of the probe. `target` NULL: it is none. */
 static __always_inline bool target_wants(const struct target_value *target, uint32_t probe)
 {

@@ -166,7 +166,6 @@ struct hotspot_walk {
 	uint32_t slot;				  /* index in `known` (masked) */
 	uint32_t left;				  /* bytes up to the end of a page */
 	uint32_t reg;				  /* number of a register */
-	uint32_t begin;				  /* offset of an adapter in the bytes read */
 	uint32_t callee; /* enum hotspot_kind of the frame before; NONE: no Java frame */
 	uint32_t pushed; /* head.words_count after the last Java frame */
 	uint64_t places; /* places still to be tried, 8 bits each (hotspot_code.h) */

@@ -102,6 +102,12 @@ static __always_inline void ahead_branch(struct walk *walk, bool is_near)
 	look->branch_given = look->given;
 }
 
+/* Gives back so many bytes of the stack, modulo 2^32: hostile code may have any number. */
+static __always_inline void ahead_give(struct hotspot_look *look, uint32_t bytes)
+{
+	look->given = (int32_t)((uint32_t)look->given + bytes);
+}
+
 /* Takes an add, sub or and to sp. */
 static __always_inline void ahead_reckon(struct walk *walk, bool is_byte)
 {
@@ -112,12 +118,12 @@ static __always_inline void ahead_reckon(struct walk *walk, bool is_byte)
 	if (look->is.modrm == 0xe4) /* and */
 		ahead_way_ends(look);
 	else if (look->is.modrm == 0xec)
-		look->given -= ahead_immediate(walk, is_byte);
+		ahead_give(look, -(uint32_t)ahead_immediate(walk, is_byte));
 	else if (look->is.modrm == 0xc4 && x86_byte(walk, look->is.next) == 0x5d &&
 		 walk->hotspot.blob.frame_words)
 		ahead_end(look, AHEAD_FRAME);
 	else if (look->is.modrm == 0xc4)
-		look->given += ahead_immediate(walk, is_byte);
+		ahead_give(look, (uint32_t)ahead_immediate(walk, is_byte));
 }
 
 static __always_inline void ahead_pop(struct hotspot_look *look)
@@ -130,8 +136,8 @@ static __always_inline void ahead_pop(struct hotspot_look *look)
 		return;
 	}
 	if (look->is.opcode == 0x5d && !(look->is.rex & REX_B))
-		look->fp_given = look->given + ARCH_WORD;
-	look->given += ARCH_WORD;
+		look->fp_given = (int32_t)((uint32_t)look->given + ARCH_WORD);
+	ahead_give(look, ARCH_WORD);
 }
 
 /* Takes a mov: `to` is the register that is changed, `from` the other one. */
@@ -159,7 +165,7 @@ static __always_inline void ahead_address(struct walk *walk, uint32_t to)
 		return;
 	if (look->is.rex == 0x48 && (is_byte || look->is.modrm == 0xa4) &&
 	    x86_byte(walk, look->is.next - (is_byte ? 2 : 5)) == 0x24)
-		look->given += ahead_immediate(walk, is_byte);
+		ahead_give(look, (uint32_t)ahead_immediate(walk, is_byte));
 	else
 		ahead_way_ends(look);
 }
@@ -175,19 +181,19 @@ static __always_inline void ahead_take(struct walk *walk)
 	switch (is->opcode) {
 	case 0x50 ... 0x57: /* push */
 		look->pushed = (is->opcode & 7) | (is->rex & REX_B) << 3;
-		look->given -= ARCH_WORD;
+		ahead_give(look, -(uint32_t)ARCH_WORD);
 		break;
 	case 0x68:
 	case 0x6a:
 	case 0x9c:
-		look->given -= ARCH_WORD;
+		ahead_give(look, -(uint32_t)ARCH_WORD);
 		break;
 	case 0x58 ... 0x5f:
 		ahead_pop(look);
 		break;
 	case 0x8f: /* pop to memory */
 	case 0x9d:
-		look->given += ARCH_WORD;
+		ahead_give(look, ARCH_WORD);
 		break;
 	case 0x70 ... 0x7f:
 		ahead_branch(walk, true);
@@ -227,7 +233,7 @@ static __always_inline void ahead_take(struct walk *walk)
 		break;
 	case 0xff:
 		if ((reg & 7) == 6) /* push */
-			look->given -= ARCH_WORD;
+			ahead_give(look, -(uint32_t)ARCH_WORD);
 		else if ((reg & 6) == 4) /* jmp */
 			ahead_way_ends(look);
 		break;
@@ -289,7 +295,7 @@ __noinline int hotspot_ahead(uint32_t level)
 		return 0;
 	look = &walk->hotspot.look;
 	*look = (struct hotspot_look){};
-	if (!hotspot_read(walk, HOTSPOT_BLOB_WORDS_MAX, walk->pc))
+	if (!hotspot_read(level, HOTSPOT_BLOB_WORDS_MAX, walk->pc))
 		return 0;
 	for (uint32_t i = 0; i < AHEAD_STEPS; i++) {
 		if (!hotspot_follow(level))

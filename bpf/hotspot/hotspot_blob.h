@@ -13,6 +13,7 @@
 #include "bpf/unwind/unwind_nocfi.h"
 
 #define HOTSPOT_HOPS	    64
+#define HOTSPOT_HOPS_RUN    8 /* hops of one call */
 #define HOTSPOT_FREE	    0xff
 #define HOTSPOT_BLOB_BYTES  (1U << 28) /* no blob is as large */
 #define HOTSPOT_FRAME_BYTES (1U << 20) /* no frame is as large */
@@ -20,6 +21,8 @@
 _Static_assert(HOTSPOT_BLOB_WORDS_MAX <= PYTHON_STATE_WORDS, "python.words have room for a blob");
 
 int hotspot_copy(uint32_t level);
+int hotspot_read(uint32_t level, uint32_t words, uint64_t from);
+int hotspot_hop(uint32_t level, uint64_t segments);
 int hotspot_blob_find(uint32_t level, uint64_t pc);
 int hotspot_method_find(uint32_t level, uint64_t method);
 
@@ -61,19 +64,24 @@ static __always_inline uint32_t hotspot_short(const struct walk *walk, uint32_t 
 	return (uint16_t)hotspot_int(walk, offset);
 }
 
-/* Reads words into python.words. If the next page isn't there, reads up to the end of the page. */
-static __always_inline bool hotspot_read(struct walk *walk, uint32_t words, uint64_t from)
+/* Reads words into python.words. If the next page isn't there, reads up to the end of the page.
+ * Returns 0 if there is nothing to be read. */
+__noinline int hotspot_read(uint32_t level, uint32_t words, uint64_t from)
 {
+	struct walk *walk = walk_at(level);
 	uint32_t left;
 
-	if (!words || words > HOTSPOT_BLOB_WORDS_MAX)
-		return false;
+	if (!walk || words > HOTSPOT_BLOB_WORDS_MAX)
+		return 0;
+	asm volatile("" : "+r"(words)); /* joined with the next check, 5.10 would see no bound */
+	if (!words)
+		return 0;
 	if (read_user(walk->python.words, words * sizeof(uint64_t), from) == 0)
-		return true;
+		return 1;
 	BOUND(walk->hotspot.left) = 4096 - (from & 4095);
 	__builtin_memset(walk->python.words, 0, sizeof(walk->python.words));
 	if (BOUND(walk->hotspot.left) >= sizeof(walk->python.words))
-		return false;
+		return 0;
 	left = BOUND(walk->hotspot.left) & (sizeof(walk->python.words) - 1); /* a bound for 5.10 */
 	return read_user(walk->python.words, left, from) == 0;
 }
@@ -124,6 +132,31 @@ static __always_inline uint64_t hotspot_heap_low(struct walk *walk, uint64_t pc,
 	return low;
 }
 
+enum hotspot_hops { HOPS_LOST, HOPS_ARRIVED, HOPS_ON };
+
+/* Goes back in a segment map from hotspot.segment on, up to HOTSPOT_HOPS_RUN times. Returns
+ * HOPS_ARRIVED if a block begins at hotspot.segment. A global function, for the verifier walks each
+ * hop of a loop: two short loops are less than a long one. */
+__noinline int hotspot_hop(uint32_t level, uint64_t segments)
+{
+	struct walk *walk = walk_at(level);
+	uint64_t segment;
+	uint8_t tag;
+
+	if (!walk)
+		return HOPS_LOST;
+	for (uint32_t i = 0; i < HOTSPOT_HOPS_RUN; i++) {
+		segment = *(volatile uint64_t *)&walk->hotspot.segment;
+		if (read_user(&tag, sizeof(tag), segments + segment) || tag == HOTSPOT_FREE ||
+		    tag > segment)
+			return HOPS_LOST;
+		if (!tag)
+			return HOPS_ARRIVED;
+		walk->hotspot.segment = segment - tag;
+	}
+	return HOPS_ON;
+}
+
 /* Returns the block that holds a pc; 0: none does. The progress of the search is kept: where memory
  * has to be copied first (bpf/unwind/task_copy.h), the search goes on from there. */
 static __always_inline uint64_t hotspot_block(struct walk *walk, uint64_t pc)
@@ -131,24 +164,16 @@ static __always_inline uint64_t hotspot_block(struct walk *walk, uint64_t pc)
 	struct hotspot_walk *java = &walk->hotspot;
 	uint64_t segments = 0, low = hotspot_heap_low(walk, pc, &segments);
 	uint32_t shift = java->at.segment_shift & 31;
+	int r = HOPS_ON;
 
 	if (!low)
 		return 0;
 	if (java->asked != pc)
 		java->segment = (pc - low) >> shift;
 	java->asked = pc;
-	for (uint64_t i = 0; i < HOTSPOT_HOPS; i++) {
-		uint64_t segment = *(volatile uint64_t *)&java->segment;
-		uint8_t tag;
-
-		if (read_user(&tag, sizeof(tag), segments + segment) || tag == HOTSPOT_FREE ||
-		    tag > segment)
-			return 0;
-		if (!tag)
-			return low + (segment << shift);
-		java->segment = segment - tag;
-	}
-	return 0;
+	for (uint32_t i = 0; i < HOTSPOT_HOPS / HOTSPOT_HOPS_RUN && r == HOPS_ON; i++)
+		r = hotspot_hop(walk->level, segments);
+	return r == HOPS_ARRIVED ? low + (java->segment << shift) : 0;
 }
 
 /* Returns the address of a deopt handler; 0: there is none. */
@@ -217,7 +242,7 @@ __noinline int hotspot_blob_find(uint32_t level, uint64_t pc)
 	if (!block)
 		return 0;
 	block += walk->hotspot.at.block_bytes;
-	if (!hotspot_read(walk, walk->hotspot.at.blob_words, block))
+	if (!hotspot_read(level, walk->hotspot.at.blob_words, block))
 		return 0;
 	hotspot_take_blob(walk, block);
 	if (!hotspot_blob_holds(&walk->hotspot.found, walk->hotspot.found.code) ||
@@ -245,7 +270,7 @@ __noinline int hotspot_method_find(uint32_t level, uint64_t method)
 	found = &walk->hotspot.found;
 	if (!method || method & 7 ||
 	    read_user(&constant, sizeof(constant), method + at->method_const) || !constant ||
-	    constant & 7 || !hotspot_read(walk, at->const_bytes / 8, constant))
+	    constant & 7 || !hotspot_read(level, at->const_bytes / 8, constant))
 		return 0;
 	pool = hotspot_word(walk, at->const_pool);
 	if (!pool || pool & 7)

@@ -50,8 +50,10 @@ enum hotspot_place {
 	PLACE_UNTOLD, /* the code doesn't tell */
 };
 
+int prologue_first(uint32_t level, uint32_t word);
 int hotspot_prologue(uint32_t level);
 int hotspot_place(uint32_t level);
+int adapter_begin(uint32_t level, uint32_t word);
 int hotspot_adapter(uint32_t level);
 
 #if ARCH_REGS == 16
@@ -91,22 +93,44 @@ static __always_inline bool code_is_mov_fp(const struct walk *walk, uint32_t at)
 	       (code_is(walk, at + 1, 0x89, 0xe5) || code_is(walk, at + 1, 0x8b, 0xec));
 }
 
-/* Returns whether a mov %rbp, off(%rsp) is at `at`. */
-static __always_inline bool code_is_save_fp(const struct walk *walk, uint32_t at)
+/* Returns the 8 bytes of code that begin at a byte of a word, the first byte lowest. The searches
+ * compare these, and search one word by a call of a global function: the verifier would walk a loop
+ * over all bytes as often as there are bytes. */
+static __always_inline uint64_t code_eight(const uint64_t *words, uint32_t byte)
 {
-	return code_is(walk, at, 0x48, 0x89) && (code_byte(walk, at + 2) & 0x3f) == 0x2c &&
-	       code_byte(walk, at + 3) == 0x24;
+	return words[0] >> byte * 8 | words[1] << 1 << (63 - byte * 8);
 }
 
-/* Returns whether the first change of sp in a method is at `at`. */
-static __always_inline bool code_is_first(const struct walk *walk, uint32_t at)
+/* Returns whether the first change of sp in a method is at that byte: push %rbp with a sub $N, %rsp
+ * or a mov %rsp, %rbp; or sub $N, %rsp with a mov %rbp, off(%rsp). */
+static __always_inline bool code_is_first(const uint64_t *words, uint32_t byte)
 {
-	uint32_t length;
+	uint64_t code = code_eight(words, byte);
+	uint32_t half = (uint32_t)code;
 
-	if (code_byte(walk, at) == 0x55)
-		return code_sub_sp(walk, at + 1) || code_is_mov_fp(walk, at + 1);
-	length = code_sub_sp(walk, at);
-	return length && code_is_save_fp(walk, at + length);
+	if ((half & 0xff) == 0x55)
+		return (half & ~0x20000U) == 0xec814855 || half == 0xe5894855 || half == 0xec8b4855;
+	if ((half & 0xffffff) == 0xec8348)
+		return (code >> 32 & 0xff3fffff) == 0x242c8948;
+	return (half & 0xffffff) == 0xec8148 &&
+	       (code_eight(words + (byte + 7) / 8, (byte + 7) % 8) & 0xff3fffff) == 0x242c8948;
+}
+
+/* Returns where in the code that was read the first change of sp is, if that is in this word;
+ * PROLOGUE_NOT: it isn't. */
+__noinline int prologue_first(uint32_t level, uint32_t word)
+{
+	struct walk *walk = walk_at(level);
+	const uint64_t *words;
+
+	if (!walk)
+		return PROLOGUE_NOT;
+	words = &walk->python.words[word & (LOOK_WORDS - 1)];
+	for (uint32_t byte = 0; byte < 8; byte++) {
+		if (code_is_first(words, byte))
+			return (int)(word * 8 + byte);
+	}
+	return PROLOGUE_NOT;
 }
 
 /* Returns where the first change of sp is, counted from the blob's code on; PROLOGUE_NOT: not
@@ -115,7 +139,7 @@ __noinline int hotspot_prologue(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
 	const struct hotspot_blob *blob;
-	uint32_t from;
+	uint32_t from, first;
 
 	if (!walk)
 		return PROLOGUE_NOT;
@@ -125,9 +149,10 @@ __noinline int hotspot_prologue(uint32_t level)
 	from = blob->complete > PROLOGUE_BYTES ? blob->complete - PROLOGUE_BYTES : 0;
 	if (read_user(walk->python.words, LOOK_BYTES, blob->code + from))
 		return PROLOGUE_NOT;
-	for (uint32_t i = 0; i < PROLOGUE_BYTES; i++) {
-		if (code_is_first(walk, i))
-			return from + i;
+	for (uint32_t word = 0; word < PROLOGUE_BYTES / 8; word++) {
+		first = prologue_first(level, word);
+		if (first != PROLOGUE_NOT)
+			return from + first;
 	}
 	return PROLOGUE_NOT;
 }
@@ -206,22 +231,45 @@ static __always_inline uint32_t code_place(struct walk *walk)
 	return PLACE_UNTOLD;
 }
 
-#define ADAPTER_AT 112 /* bytes in front of pc that are looked at */
+#define ADAPTER_AT 112 /* bytes in front of pc that are looked at; whole words */
 
 /*
- * Returns whether an adapter from compiled code to the interpreter begins at `at`: it takes the
- * return address, tells the caller's sp and makes room for the parameters.
+ * Returns whether an adapter from compiled code to the interpreter begins at that byte of a word:
+ * it takes the return address, tells the caller's sp and makes room for the parameters.
  *
  *	pop %rax; mov %rsp, %r13; sub $N, %rsp; mov %rax, (%rsp)	JDK 8, 17
  *	lea 8(%rsp), %r13; pop %rax; sub $N, %rsp; push %rax		JDK 25
  */
-static __always_inline bool code_is_adapter(const struct walk *walk, uint32_t at)
+static __always_inline bool code_is_adapter(const uint64_t *words, uint32_t byte)
 {
-	if (code_byte(walk, at) == 0x58)
-		return code_is(walk, at + 1, 0x4c, 0x8b) && code_byte(walk, at + 3) == 0xec &&
-		       code_sub_sp(walk, at + 4);
-	return code_is(walk, at, 0x4c, 0x8d) && code_is(walk, at + 2, 0x6c, 0x24) &&
-	       code_is(walk, at + 4, 0x08, 0x58) && code_sub_sp(walk, at + 6);
+	uint64_t code = code_eight(words, byte);
+
+	if ((code & 0xffffffff) == 0xec8b4c58)
+		return (code >> 32 & 0xfffdff) == 0xec8148;
+	return (code & ~(0x2ULL << 56)) == 0x81485808246c8d4c &&
+	       (words[1] >> byte * 8 & 0xff) == 0xec;
+}
+
+#define ADAPTER_ENDS LOOK_BYTES
+#define ADAPTER_NOT  (LOOK_BYTES + 1)
+
+/* Returns where in the code that was read the last adapter begins, if that is in this word.
+ * ADAPTER_ENDS: an adapter ends in this word, and none begins behind; ADAPTER_NOT: neither. */
+__noinline int adapter_begin(uint32_t level, uint32_t word)
+{
+	struct walk *walk = walk_at(level);
+	const uint64_t *words;
+
+	if (!walk)
+		return ADAPTER_NOT;
+	words = &walk->python.words[word & (LOOK_WORDS - 1)];
+	for (uint32_t byte = 8; byte-- > 0;) {
+		if (code_is_adapter(words, byte))
+			return (int)(word * 8 + byte);
+		if ((code_eight(words, byte) & 0xffff) == 0xe1ff) /* the end: jmp *%rcx */
+			return ADAPTER_ENDS;
+	}
+	return ADAPTER_NOT;
 }
 
 /* Returns the place of an instruction at `at` in the adapter that begins at `begin`. */
@@ -242,18 +290,12 @@ static __always_inline uint32_t adapter_place(const struct walk *walk, uint32_t 
 __noinline int hotspot_adapter(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
-	uint32_t begin;
+	uint32_t begin = ADAPTER_NOT;
 
 	if (!walk || read_user(walk->python.words, LOOK_BYTES, walk->pc - ADAPTER_AT))
 		return PLACE_UNTOLD;
-	BOUND(walk->hotspot.begin) = LOOK_BYTES;
-	for (uint32_t i = 0; i < ADAPTER_AT; i++) {
-		if (code_is(walk, i, 0xff, 0xe1)) /* the end of an adapter: jmp *%rcx */
-			BOUND(walk->hotspot.begin) = LOOK_BYTES;
-		if (code_is_adapter(walk, i))
-			BOUND(walk->hotspot.begin) = i;
-	}
-	begin = BOUND(walk->hotspot.begin);
+	for (uint32_t word = ADAPTER_AT / 8; word-- > 0 && begin == ADAPTER_NOT;)
+		begin = adapter_begin(level, word);
 	return begin < LOOK_BYTES ? adapter_place(walk, begin, ADAPTER_AT) : PLACE_UNTOLD;
 }
 

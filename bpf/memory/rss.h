@@ -128,21 +128,33 @@ static __always_inline bool read_resident(struct task_struct *task, uint64_t off
 	return false;
 }
 
+int grown_pages(int32_t before, int32_t after, int64_t summed, uint32_t added);
+
+/* Returns the pages that a fault added (bpf/shared/faults.h). A global function, so the verifier
+ * checks it once, not for each kind in each state. */
+__noinline int grown_pages(int32_t before, int32_t after, int64_t summed, uint32_t added)
+{
+	const struct fault_sizes sizes = {huge_pages, batch_pages};
+
+	if (has_own_by_cpu())
+		return grown_by_cpu(before, after, summed, &sizes);
+	return grown_by_task(before, after, summed, added, &sizes);
+}
+
 /* Returns the pages of one kind that the fault added. `present`: a page was there before. */
 static __always_inline int32_t grown_of(uint32_t kind, bool present, const struct resident *before,
 					const struct resident *after)
 {
-	const struct fault_sizes sizes = {huge_pages, batch_pages};
 	int64_t summed = after->sum[kind] - before->sum[kind];
-	enum part_added added;
+	enum part_added added = ADDED_NOT;
 
-	if (has_own_by_cpu())
-		return grown_by_cpu(before->own[kind], after->own[kind], summed, &sizes);
-	added = part_added(before, after);
-	/* A try before the last one can bring only a shared page that was not present. */
-	if (added == ADDED_AGAIN && (present || kind == RSS_ANON))
-		added = ADDED_FIRST;
-	return grown_by_task(before->own[kind], after->own[kind], summed, added, &sizes);
+	if (!has_own_by_cpu()) {
+		added = part_added(before, after);
+		/* A try before the last one can bring only a shared page that was not present. */
+		if (added == ADDED_AGAIN && (present || kind == RSS_ANON))
+			added = ADDED_FIRST;
+	}
+	return grown_pages(before->own[kind], after->own[kind], summed, added);
 }
 
 /* Numbers of pages that the kernel allocated on this CPU, and of shared pages that the kernel found

@@ -83,37 +83,46 @@ static __always_inline void group_of_task(struct task_struct *task, struct cgrou
 	key->v1 = BPF_CORE_READ(node, id);
 }
 
-static __always_inline struct kernfs_node *parent_of(struct kernfs_node *node)
+static __always_inline uint64_t parent_offset(void)
 {
-	struct kernfs_node___since *since = (void *)node;
+	struct kernfs_node *node = NULL;
+	struct kernfs_node___since *since = NULL;
 
-	if (bpf_core_field_exists(node->parent))
-		return BPF_CORE_READ(node, parent);
-	return BPF_CORE_READ(since, __parent);
+	return bpf_core_field_exists(node->parent) ? bpf_core_field_offset(node->parent)
+						   : bpf_core_field_offset(since->__parent);
 }
 
-/* Adds the names of a node and of the nodes above it, from `at` on. Returns the end of the names;
- * -1: there are too many, or a name could not be read. */
-static __always_inline int add_names(struct group_event *event, uint32_t at,
-				     struct kernfs_node *node)
+/*
+ * Adds the names of a node and of the nodes above it to the event; `v1_bytes` says where the names
+ * end so far. Returns whether all names were added: there may be too many, or a name can't be read.
+ * (The verifier tracks no value in the ring's memory. So each turn begins in the same state for the
+ * verifier, and the turns of this loop don't multiply with those of the next.)
+ */
+static __always_inline bool add_names(struct group_event *event, struct kernfs_node *node)
 {
+	uint64_t to_parent = parent_offset();
+
+	if (!node)
+		return true;
 	for (int i = 0; i < GROUP_LEVELS; i++) {
-		struct kernfs_node *parent = node ? parent_of(node) : NULL;
+		struct kernfs_node *parent;
+		uint32_t at = *(volatile uint16_t *)&event->v1_bytes;
 		long bytes;
 
+		bpf_probe_read_kernel(&parent, sizeof(parent), (void *)node + to_parent);
 		if (!parent)
-			return at;
+			return true;
 		if (at >= 2 * GROUP_NAMES_BYTES - GROUP_NAME_BYTES)
-			return -1;
+			return false;
 		asm volatile("" : "+r"(at)); /* old verifiers see only the mask */
 		bytes = bpf_probe_read_kernel_str(event->names + (at & (2 * GROUP_NAMES_BYTES - 1)),
 						  GROUP_NAME_BYTES, BPF_CORE_READ(node, name));
-		if (bytes <= 0 || bytes > GROUP_NAME_BYTES)
-			return -1;
-		at += bytes;
+		if (bytes <= 0)
+			return false;
+		*(volatile uint16_t *)&event->v1_bytes = at + bytes;
 		node = parent;
 	}
-	return -1;
+	return false;
 }
 
 /*
@@ -125,19 +134,21 @@ __attribute__((noinline)) int group_send(uint64_t v2_node, uint64_t v1_node, uin
 					 uint64_t v1, uint64_t flags)
 {
 	struct group_event *event = bpf_ringbuf_reserve(&life, sizeof(*event), 0);
-	int v2_end, end = -1;
+	bool whole;
 
 	if (!event)
 		return -1;
-	v2_end = add_names(event, 0, (struct kernfs_node *)v2_node);
-	if (v2_end >= 0)
-		end = add_names(event, v2_end, (struct kernfs_node *)v1_node);
 	event->kind = LIFE_GROUP;
 	event->key.v2 = v2;
 	event->key.v1 = v1;
-	event->cut = end < 0;
-	event->v2_bytes = end < 0 ? 0 : v2_end;
-	event->v1_bytes = end < 0 ? 0 : end - v2_end;
+	event->v1_bytes = 0;
+	whole = add_names(event, (struct kernfs_node *)v2_node);
+	event->v2_bytes = event->v1_bytes;
+	whole = whole && add_names(event, (struct kernfs_node *)v1_node);
+	event->cut = !whole;
+	event->v1_bytes = whole ? event->v1_bytes - event->v2_bytes : 0;
+	if (!whole)
+		event->v2_bytes = 0;
 	bpf_ringbuf_submit(event, flags);
 	return 0;
 }

@@ -16,7 +16,7 @@
 #define PYTHON_STEPS_MAX   (2 * PYTHON_FRAMES_MAX + PYTHON_THREADS_MAX + 4 * PYTHON_INTERPRETERS_MAX)
 
 #define PYTHON_STEPS	   64 /* steps of one call of python_steps() */
-#define PYTHON_RUN	   16 /* frames in one step */
+#define PYTHON_RUN	   2  /* frames in one step at most */
 
 #define PYTHON_BLOCK_BYTES (PYTHON_BLOCK_WORDS * 8U)
 #define PYTHON_NEAR	   256U	 /* bytes between frames of which several are read at once */
@@ -25,19 +25,22 @@
 /* From this version on even a thread that runs no Python has a frame. */
 #define PYTHON_BASE_FRAME 0x030f0000U
 
-int python_frame(uint32_t level);
+int python_find(uint32_t level);
+int python_step(uint32_t level);
 int python_steps(uint32_t level);
 int python_user(uint32_t level);
 
 /* ---- what is pushed ---- */
 
-/* Pushes the two words of a frame. Returns false if there is no room. */
-static __always_inline bool python_push(struct walk *walk, enum frame_kind kind, uint64_t code,
+/* Pushes the two words of a frame; `entered` 1: the loop was entered for it, so that its caller is
+ * known. Returns false if there is no room. */
+static __always_inline bool python_push(struct walk *walk, uint32_t entered, uint64_t code,
 					uint64_t word)
 {
 	struct python_walk *python = &walk->python;
-	uint32_t n = python->words_count;
-	uint64_t first = frame_word(kind, code);
+	uint32_t n = BOUND(python->words_count);
+	uint64_t first =
+		frame_word(FRAME_PYTHON + entered * (FRAME_PYTHON_ENTRY - FRAME_PYTHON), code);
 
 	if (n > PYTHON_WORDS_MAX - 2)
 		return false;
@@ -46,6 +49,7 @@ static __always_inline bool python_push(struct walk *walk, enum frame_kind kind,
 	python->words_count = n + 2;
 	python->last = n;
 	python->hash = hash_word(hash_word(python->hash, first), word);
+	python->flags = (python->flags | PYTHON_OPEN) - entered * PYTHON_OPEN;
 	return true;
 }
 
@@ -64,69 +68,85 @@ static __always_inline void python_enter(struct walk *walk)
 
 /* ---- its frames ---- */
 
-/* Takes a shim, a frame on the C stack: here the loop was entered. In versions where each thread
- * has such a frame, the oldest one belongs to no loop. */
-static __always_inline int python_shim(struct walk *walk, uint64_t previous)
-{
-	if (walk->python.flags & PYTHON_OPEN)
-		python_enter(walk);
-	else if ((previous || walk->python.at.version < PYTHON_BASE_FRAME) &&
-		 !python_push(walk, FRAME_PYTHON_ENTRY, 0, 0))
-		return PYTHON_DEPTH;
-	return PYTHON_ON;
-}
-
 static __always_inline uint64_t python_block_word(const struct python_walk *python, uint32_t offset)
 {
 	return python->block[offset / 8 & (PYTHON_BLOCK_WORDS - 1)];
 }
 
-/* Pushes the frame that begins at `at` in the block. Returns PYTHON_ON, or why the walk ends. */
-static __always_inline int python_push_code(struct walk *walk, uint32_t at, uint32_t owner)
-{
-	struct python_walk *python = &walk->python;
-	uint32_t entry = python->at.entry;
-	uint64_t code = python_block_word(python, at + python->at.frame_code) &
-			~(uint64_t)python->at.code_tag;
-	uint64_t instr = python_block_word(python, at + python->at.frame_instr);
-	bool entered = entry == CPYTHON_ENTRY_EACH || (entry == CPYTHON_ENTRY_FLAG && owner);
-	int r;
+/* Bit entry * 2 + (the byte at frame_owner isn't 0): the loop was entered for such a frame. */
+#define PYTHON_ENTERED                                                                             \
+	(3U << CPYTHON_ENTRY_EACH * 2 | 2U << CPYTHON_ENTRY_FLAG * 2 | 0U << CPYTHON_ENTRY_SHIM * 2)
 
-	if (python->at.instr_is_int)
-		instr >>= python->at.frame_instr % 8 * 8;
-	else
-		instr -= code;
-	if (python->words_count >= PYTHON_WORDS_MAX)
-		return PYTHON_DEPTH;
-	if (!python_knows(python, code)) {
-		r = python_code(walk->level, code);
-		if (r != PYTHON_ON)
-			return r;
-	}
-	python_push(walk, entered ? FRAME_PYTHON_ENTRY : FRAME_PYTHON, code,
-		    cpython_frame_word(python->sum, instr));
-	python->flags = entered ? python->flags & ~PYTHON_OPEN : python->flags | PYTHON_OPEN;
-	return PYTHON_ON;
+/* Returns 1 if the loop was entered for a frame, else 0: without jumps, of which the verifier would
+ * follow each. */
+static __always_inline uint32_t python_entered(const struct python_walk *python, uint32_t owner)
+{
+	return PYTHON_ENTERED >> ((python->at.entry & 3) * 2 + (owner + 255) / 256) & 1;
 }
 
-/* Takes the frame that begins at `at` in the block, and goes on to its caller. Returns PYTHON_ON,
- * or why the walk ends. */
+/* Returns the second word of the frame that begins at `at` in the block. python->sum is the sum of
+ * its code. */
+static __always_inline uint64_t python_frame_word(const struct python_walk *python, uint32_t at,
+						  uint64_t code)
+{
+	uint64_t instr = python_block_word(python, at + python->at.frame_instr);
+
+	instr >>= python->at.frame_instr % 8 * 8; /* an address lies at a multiple of 8 */
+	instr -= code & ((uint64_t)python->at.instr_is_int - 1);
+	return cpython_frame_word(python->sum, instr);
+}
+
+/* Pushes the frame that begins at `at` in the block. Returns PYTHON_ON, or why the walk ends. */
+static __always_inline int python_push_frame(struct walk *walk, uint32_t at, uint32_t owner,
+					     bool is_shim)
+{
+	struct python_walk *python = &walk->python;
+	uint64_t code = 0, word = 0;
+	uint32_t entered = 1;
+
+	if (python->words_count >= PYTHON_WORDS_MAX)
+		return PYTHON_DEPTH;
+	if (!is_shim) {
+		code = python_block_word(python, at + python->at.frame_code) &
+		       ~(uint64_t)python->at.code_tag;
+		if (!python_knows(python, code)) {
+			int r = python_code(walk->level, code);
+
+			if (r != PYTHON_ON)
+				return r;
+		}
+		word = python_frame_word(python, at, code);
+		entered = python_entered(python, owner);
+	}
+	__asm__ volatile("" : "+r"(code), "+r"(word), "+r"(entered)); /* else it is pushed twice */
+	return python_push(walk, entered, code, word) ? PYTHON_ON : PYTHON_DEPTH;
+}
+
+/*
+ * Takes the frame that begins at `at` in the block, and goes on to its caller. Returns PYTHON_ON,
+ * or why the walk ends.
+ *
+ * At a shim, a frame on the C stack, the loop was entered. In versions where each thread has such a
+ * frame, the oldest one belongs to no loop.
+ */
 static __always_inline int python_take(struct walk *walk, uint32_t at)
 {
 	struct python_walk *python = &walk->python;
 	uint64_t previous = python_block_word(python, at + python->at.frame_previous);
 	uint32_t owner_at = at + python->at.frame_owner;
 	uint32_t owner = (uint8_t)(python_block_word(python, owner_at) >> owner_at % 8 * 8);
-	int r;
+	bool is_shim = python->at.entry == CPYTHON_ENTRY_SHIM && owner >= python->at.shim_owner;
 
 	if (python->frame == python->behind)
 		return PYTHON_DAMAGED;
-	if (python->at.entry == CPYTHON_ENTRY_SHIM && owner >= python->at.shim_owner)
-		r = python_shim(walk, previous);
-	else
-		r = python_push_code(walk, at, owner);
-	if (r != PYTHON_ON)
-		return r;
+	if (is_shim && python->flags & PYTHON_OPEN) {
+		python_enter(walk);
+	} else if (!is_shim || previous || python->at.version < PYTHON_BASE_FRAME) {
+		int r = python_push_frame(walk, at, owner, is_shim);
+
+		if (r != PYTHON_ON)
+			return r;
+	}
 	python->frames++; /* a circle of any size is met again */
 	if (!(python->frames & (python->frames - 1)))
 		python->behind = python->frame;
@@ -174,36 +194,11 @@ static __always_inline bool python_fetch(struct python_walk *python)
 	return true;
 }
 
-/* Takes the next frames that are in the block, and reads a block if there is none. Returns
- * PYTHON_ON, or why the walk ends. */
-__noinline int python_frame(uint32_t level)
-{
-	struct walk *walk = walk_at(level);
-	struct python_walk *python;
-
-	if (!walk)
-		return PYTHON_MEMORY;
-	python = &walk->python;
-	if (python_in_block(python) == PYTHON_BLOCK_BYTES && !python_fetch(python))
-		return PYTHON_MEMORY;
-	for (uint32_t i = 0; i < PYTHON_RUN; i++) {
-		uint32_t at = python_in_block(python);
-		int r;
-
-		if (at == PYTHON_BLOCK_BYTES || !python->frame)
-			break;
-		r = python_take(walk, at);
-		if (r != PYTHON_ON)
-			return r;
-	}
-	return PYTHON_ON;
-}
-
 /* ---- the walk ---- */
 
-/* Does a step of the walk. Returns PYTHON_ON, or why the walk ends. (Not a function of its own:
- * kernels that have 512 bytes of stack for a whole chain of calls count 32 for each call.) */
-static __always_inline int python_step(uint32_t level)
+/* Looks for the next frame that called no other, the leaf of a thread. Returns PYTHON_ON, or why
+ * the walk ends. */
+__noinline int python_find(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
 
@@ -211,13 +206,44 @@ static __always_inline int python_step(uint32_t level)
 		return PYTHON_MEMORY;
 	if (!(walk->python.flags & PYTHON_STARTED))
 		return python_start(level);
-	if (walk->python.frame)
-		return python_frame(level);
 	if (walk->python.state)
 		return python_state(level);
 	if (walk->python.interpreter)
 		return python_interpreter(level);
 	return walk->python.words_count ? PYTHON_WHOLE : PYTHON_NONE;
+}
+
+/*
+ * Does a step of the walk: takes the next frames that are in the block, and reads a block if there
+ * is none; or looks for a frame. Returns PYTHON_ON, or why the walk ends.
+ *
+ * A step takes few frames: the verifier walks them one by one.
+ */
+__noinline int python_step(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	struct python_walk *python;
+
+	if (!walk)
+		return PYTHON_MEMORY;
+	python = &walk->python;
+	if (!python->frame)
+		return python_find(level);
+	if (python_in_block(python) == PYTHON_BLOCK_BYTES && !python_fetch(python))
+		return PYTHON_MEMORY;
+	for (uint32_t i = 0; i < PYTHON_RUN; i++) {
+		uint32_t at = python_in_block(python);
+		int r;
+
+		if (at == PYTHON_BLOCK_BYTES)
+			break;
+		r = python_take(walk, at);
+		if (r != PYTHON_ON)
+			return r;
+		if (!python->frame)
+			break;
+	}
+	return PYTHON_ON;
 }
 
 /* Does several steps. Two short nested loops are easier for the verifier than one long loop. */

@@ -49,8 +49,9 @@ static __always_inline bool python_read(struct python_walk *python, uint32_t wor
 static __always_inline bool python_saw(const struct python_walk *python,
 				       const struct python_sum *known, uint64_t code)
 {
-	return known->code == code && !((known->sum ^ python->sum) >> 32) &&
-	       python->number - (uint32_t)known->sum <= python->number - python->since;
+	uint64_t differs = (known->code ^ code) | (known->sum ^ python->sum) >> 32;
+
+	return !differs && python->number - (uint32_t)known->sum <= python->number - python->since;
 }
 
 /* Marks a code object as seen in this window. If it is new, notes it for copying. */

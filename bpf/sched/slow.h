@@ -10,7 +10,11 @@
 
 extern struct sched_settings sched;
 
+int slices_copy(uint32_t first, uint64_t since_ns);
+int slow_send(uint64_t delay_ns, uint64_t now_ns);
+
 #define SLOW_RING_BYTES	   (256 * 1024)
+#define SLICES_RUN	   16	       /* slices that one call copies; a divisor of SLICES_MAX */
 #define SLOW_WAKE_EVERY_NS 20000000ULL /* on each CPU; the daemon's own waits are reported, too */
 
 /* The last slices of a CPU. Slice number n lies at n % SLICES_MAX. */
@@ -64,23 +68,26 @@ static __always_inline void slice_keep(struct task_struct *prev, uint64_t now_ns
 	mine->switched_ns = now_ns;
 }
 
-/* Copies the slices that ended after `since_ns` to the report, newest first. Returns their
- * number. */
-static __noinline uint32_t slices_since(struct slow_report *report, uint64_t since_ns)
+/* Copies a run of the slices that ended after `since_ns` to the CPU's report, newest first, from
+ * slice `first` of them on. Returns whether the whole run was copied. */
+__noinline int slices_copy(uint32_t first, uint64_t since_ns)
 {
-	uint32_t zero = 0, i;
-	struct slices *mine = bpf_map_lookup_elem(&slices, &zero);
+	uint32_t zero = 0;
+	struct slow_report *report = bpf_map_lookup_elem(&slow_reports, &zero);
+	const struct slices *mine = bpf_map_lookup_elem(&slices, &zero);
 
-	if (!mine || !report)
+	if (!report || !mine)
 		return 0;
-	for (i = 0; i < SLICES_MAX; i++) {
-		const struct slice *slice = &mine->at[(mine->count - 1 - i) & (SLICES_MAX - 1)];
+	for (uint32_t i = 0; i < SLICES_RUN; i++) {
+		uint32_t n = (first + i) & (SLICES_MAX - 1);
+		const struct slice *slice = &mine->at[(mine->count - 1 - n) & (SLICES_MAX - 1)];
 
-		if (i >= mine->count || slice->ended_ns <= since_ns)
-			break;
-		report->slices[i] = *slice;
+		if (n >= mine->count || slice->ended_ns <= since_ns)
+			return 0;
+		report->slices[n] = *slice;
+		report->event.slices_count = n + 1;
 	}
-	return i;
+	return 1;
 }
 
 static __always_inline uint64_t slow_flag(uint64_t now_ns)
@@ -95,8 +102,9 @@ static __always_inline uint64_t slow_flag(uint64_t now_ns)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* Reports that `next` waited too long for the CPU that it gets now. */
-static __noinline void slow_tell(struct task_struct *next, uint64_t delay_ns, uint64_t now_ns)
+/* Sends the CPU's report, of which the task is known already. A global function, so the verifier
+ * checks it once. */
+__noinline int slow_send(uint64_t delay_ns, uint64_t now_ns)
 {
 	uint32_t zero = 0;
 	struct slow_report *report = bpf_map_lookup_elem(&slow_reports, &zero);
@@ -104,16 +112,32 @@ static __noinline void slow_tell(struct task_struct *next, uint64_t delay_ns, ui
 	uint64_t bytes;
 
 	if (!report || !mine)
-		return;
+		return 0;
 	report->event.time_ns = now_ns;
 	report->event.delay_ns = delay_ns;
-	report->event.tgid = next->tgid;
-	report->event.tid = next->pid;
 	report->event.cpu = bpf_get_smp_processor_id();
-	BPF_CORE_READ_INTO(&report->event.comm, next, comm);
-	report->event.slices_count = slices_since(report, now_ns - delay_ns);
+	report->event.slices_count = 0;
+	for (uint32_t i = 0; i < SLICES_MAX; i += SLICES_RUN) {
+		if (!slices_copy(i, now_ns - delay_ns))
+			break;
+	}
 	bytes = sizeof(report->event) + report->event.slices_count * sizeof(struct slice);
 	mine->slow_waits++;
 	if (bytes > sizeof(*report) || bpf_ringbuf_output(&slow, report, bytes, slow_flag(now_ns)))
 		mine->slow_lost++;
+	return 0;
+}
+
+/* Reports that `next` waited too long for the CPU that it gets now. */
+static __noinline void slow_tell(struct task_struct *next, uint64_t delay_ns, uint64_t now_ns)
+{
+	uint32_t zero = 0;
+	struct slow_report *report = bpf_map_lookup_elem(&slow_reports, &zero);
+
+	if (!report)
+		return;
+	report->event.tgid = next->tgid;
+	report->event.tid = next->pid;
+	BPF_CORE_READ_INTO(&report->event.comm, next, comm);
+	slow_send(delay_ns, now_ns);
 }

@@ -17,6 +17,9 @@
 #include "bpf/unwind/kernel_memo.h"
 #endif
 
+int send_new(uint32_t level, uint64_t events);
+int push_kernel(uint32_t level, uint32_t first, uint32_t count, uint32_t kind);
+
 /* Appends Python's words or Java's details, from where they wait, to the native words. (The kernel
  * copies upwards, so the two places may overlap.) */
 static __always_inline bool append_words(struct walk *walk)
@@ -123,17 +126,30 @@ static __always_inline bool take_known(const struct walk *walk, const struct tak
 	return true;
 }
 
-/* Sends the stack and counts it. Returns false if the stack is lost, which is counted. */
-static __always_inline bool take_new(struct walk *walk, const struct taking *taking)
+/* Sends the stack, which stands for so many events. Returns 0 if it is lost, which is counted. A
+ * global function, so the verifier checks it once. */
+__noinline int send_new(uint32_t level, uint64_t events)
 {
+	struct walk *walk = walk_at(level);
+
+	if (!walk)
+		return 0;
 	if (!send_stack(walk)) {
-		count_loss(LOST_RING_FULL, walk->head.key.probe, taking->events);
-		return false;
+		count_loss(LOST_RING_FULL, walk->head.key.probe, events);
+		return 0;
 	}
 	if (!set_sent(walk)) {
-		count_loss(LOST_SENT_FULL, walk->head.key.probe, taking->events);
-		return false;
+		count_loss(LOST_SENT_FULL, walk->head.key.probe, events);
+		return 0;
 	}
+	return 1;
+}
+
+/* Sends the stack and counts it. Returns false if the stack is lost, which is counted. */
+static __always_inline bool take_new(const struct walk *walk, const struct taking *taking)
+{
+	if (!send_new(walk->level, taking->events))
+		return false;
 	if (taking->weight)
 		count_taken(walk, taking, true);
 	return true;
@@ -146,32 +162,44 @@ const volatile uint32_t kernel_frames_max = KERNEL_FRAMES_MAX;
 /* Kernels before 5.15 have no bpf_task_pt_regs(). */
 const volatile bool has_task_pt_regs = true;
 
-/* Pushes the first `count` frames of walk->kernel; nothing was pushed before. A global function, so
- * the verifier checks it once. */
-__noinline int push_kernel(uint32_t level, uint32_t count)
+#define KERNEL_RUN 32 /* frames that one call of push_kernel() pushes; a power of two */
+
+_Static_assert((KERNEL_FRAMES_MAX + 1) % KERNEL_RUN == 0, "there is room for whole runs");
+
+/* Pushes a run of the first `count` frames of walk->kernel, from frame `first` on, which is of that
+ * kind. A global function, so the verifier checks it once; and it checks each turn of a loop, so
+ * frames are pushed in runs. (Few stacks have more than one.) */
+__noinline int push_kernel(uint32_t level, uint32_t first, uint32_t count, uint32_t kind)
 {
 	struct walk *walk = walk_at(level);
 	uint64_t hash;
 
-	if (!walk || count > KERNEL_FRAMES_MAX)
+	first &= KERNEL_FRAMES_MAX - (KERNEL_RUN - 1);
+	if (!walk)
 		return 0;
 	hash = walk->head.key.hash;
-	for (uint32_t i = 0; i < KERNEL_FRAMES_MAX && i < count; i++) {
-		uint64_t word = frame_word(i ? FRAME_KERNEL_RETURN : FRAME_KERNEL, walk->kernel[i]);
+	for (uint32_t i = 0; i < KERNEL_RUN && first + i < count; i++) {
+		uint64_t word = frame_word(kind, walk->kernel[first + i]);
 
-		walk->words[i] = word;
+		walk->words[first + i] = word;
 		hash = hash_word(hash, word);
+		kind = FRAME_KERNEL_RETURN;
 	}
-	walk->head.words_count = count;
 	walk->head.key.hash = hash;
 	return 0;
 }
 
-/* Pushes the frames in walk->kernel (`bytes`, or an error). */
+/* Pushes the frames in walk->kernel (`bytes`, or an error); nothing was pushed before. */
 static __always_inline void push_kernel_frames(struct walk *walk, long bytes)
 {
-	if (bytes > 0)
-		push_kernel(walk->level, bytes / sizeof(uint64_t));
+	uint64_t count = bytes / sizeof(uint64_t);
+
+	if (bytes > 0 && count <= KERNEL_FRAMES_MAX) {
+		push_kernel(walk->level, 0, count, FRAME_KERNEL);
+		for (uint32_t i = KERNEL_RUN; i < KERNEL_FRAMES_MAX && i < count; i += KERNEL_RUN)
+			push_kernel(walk->level, i, count, FRAME_KERNEL_RETURN);
+		walk->head.words_count = count;
+	}
 	if (bytes >= kernel_frames_max * (long)sizeof(uint64_t))
 		walk->head.truncated = TRUNCATED_DEPTH;
 }
@@ -333,7 +361,7 @@ static __always_inline bool take_into(void *ctx, struct walk *walk, const struct
 		if (take_again(walk, kernel_hash, taking))
 			return true;
 		walk->head.key.hash = seed;
-		unwind_user(walk->level);
+		unwind_user(walk);
 	} else if (has_user) {
 		walk->head.truncated = TRUNCATED_NARROW;
 		walk_push(walk, FRAME_NATIVE, user->pc);

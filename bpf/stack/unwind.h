@@ -20,7 +20,8 @@ int is_made_root(uint32_t level);
 int unwind_step(uint32_t level);
 int memo_read(uint32_t level, uint32_t number);
 int unwind_is_known(uint32_t level);
-int unwind_user(uint32_t level);
+int unwind_start(uint32_t level);
+int unwind_steps(uint32_t level, uint32_t first);
 
 /* ---- by tables ---- */
 
@@ -329,20 +330,20 @@ static __always_inline bool unwind_begin(struct walk *walk, const struct user_re
 
 #define MEMO_READ 16 /* words read by one call; divides MEMO_WORDS */
 
-/* Reads MEMO_READ words of the memo again, from word `first` on, and adds them to walk->words_hash.
- * Returns 0 if a word can't be read any more. */
+/* Reads MEMO_READ words of the memo again, from word `first` on, which the memo has, and adds them
+ * to walk->words_hash. Returns 0 if a word can't be read any more. */
 __noinline int memo_read(uint32_t level, uint32_t first)
 {
 	struct walk *walk = walk_at(level);
 	const struct memo *memo = walk ? memo_at(walk->memo) : NULL;
 	uint64_t hash, word;
+	uint32_t left;
 
 	if (!memo || first > MEMO_WORDS - MEMO_READ)
 		return 0;
 	hash = walk->words_hash;
-	for (uint32_t i = 0; i < MEMO_READ; i++) {
-		if (first + i >= memo->count)
-			break;
+	left = memo->count - first; /* of which the verifier needs no bounds */
+	for (uint32_t i = 0; i < MEMO_READ && i < left; i++) {
 		if (!window_word(walk, walk->sp + memo->at[first + i] * ARCH_WORD, &word))
 			return 0;
 		hash = hash_word(hash, word);
@@ -424,21 +425,47 @@ static __always_inline bool unwind_leaf(struct walk *walk)
 	return found;
 }
 
-/* Walks to the root. A global function, so the verifier checks it once: its callers may reach it in
- * many states. */
-__noinline int unwind_user(uint32_t level)
+#define UNWIND_STEPS 64 /* steps of one call of unwind_steps(); divides USER_FRAMES_MAX */
+
+_Static_assert(USER_FRAMES_MAX % UNWIND_STEPS == 0, "steps end with the limit");
+
+/* Pushes the first frame. Returns 0 if the walk can't go on. */
+__noinline int unwind_start(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
 
 	if (!walk)
 		return 0;
 	memo_begin(walk);
-	if (unwind_leaf(walk)) {
-		for (uint32_t i = 0; i < USER_FRAMES_MAX; i++) {
-			if (i >= walk->frames_max || unwind_step(walk->level))
+	return unwind_leaf(walk);
+}
+
+/* Does several steps, of which the first has that number. Returns 0 if the walk has ended. */
+__noinline int unwind_steps(uint32_t level, uint32_t first)
+{
+	struct walk *walk = walk_at(level);
+	uint32_t left;
+
+	if (!walk || first >= walk->frames_max)
+		return 0;
+	left = walk->frames_max - first;
+	for (uint32_t i = 0; i < UNWIND_STEPS; i++) {
+		if (i >= left || unwind_step(level))
+			return 0;
+	}
+	return 1;
+}
+
+/* Walks to the root. The verifier walks a loop for each count: two short loops, one of them in a
+ * global function, are less work for it than a long one. (The outer loop is no function of its own:
+ * old kernels count 32 bytes of stack for each nested call, and the chain is long.) */
+static __always_inline void unwind_user(struct walk *walk)
+{
+	if (unwind_start(walk->level)) {
+		for (uint32_t i = 0; i < USER_FRAMES_MAX; i += UNWIND_STEPS) {
+			if (!unwind_steps(walk->level, i))
 				break;
 		}
 	}
 	memo_end(walk);
-	return 0;
 }

@@ -37,9 +37,10 @@
 #define HURRY_MAPPED 4U /* the process has mapped or unmapped code */
 
 #define JAVA_SEEN    4096 /* a power of two */
-#define JAVA_RUN     64	  /* details looked at by one call */
+#define JAVA_RUN     32	  /* details looked at by one call */
 
 int java_news(uint32_t level, uint32_t first);
+int java_has_news(uint32_t level);
 
 uint64_t last_wake_ns; /* a lost race costs one more wake-up */
 
@@ -58,41 +59,43 @@ static __always_inline uint32_t hurry_of(const struct target_value *target, uint
 	return hurry;
 }
 
-/* Returns how many details from `first` on are of methods that no stack had in this window. */
+/* Returns whether a run of details from `first` on has a method that no stack had in this window.
+ * (Computed without jumps: the verifier would follow both ways of each, in each turn.) */
 __noinline int java_news(uint32_t level, uint32_t first)
 {
 	struct walk *walk = walk_at(level);
-	int news = 0;
+	uint64_t news = 0, seed;
 
 	if (!walk || first > PYTHON_WORDS_MAX - JAVA_RUN)
 		return 0;
-	for (uint32_t i = 0; i < JAVA_RUN; i++) {
+	seed = walk->head.target_id ^ walk->head.window << 48;
+	for (uint32_t i = 0; i < JAVA_RUN && first + i < walk->hotspot.details; i++) {
 		uint32_t id = walk->words[PYTHON_AT + first + i];
-		uint64_t hash = walk->head.target_id ^ walk->head.window << 48;
+		uint64_t hash = hash_word(seed, id);
+		uint32_t *seen = &java_seen[hash & (JAVA_SEEN - 1)];
+		uint64_t is_method = ((uint64_t)id + 0xffffffff) >> 32; /* 0: a stub, which stays */
+		uint32_t differs;
 
-		if (first + i >= walk->hotspot.details)
-			break;
-		if (!id) /* a stub, which stays */
-			continue;
-		hash = hash_word(hash, id);
-		if (java_seen[hash & (JAVA_SEEN - 1)] == hash >> 32)
-			continue;
-		java_seen[hash & (JAVA_SEEN - 1)] = hash >> 32;
-		news++;
+		asm volatile("" : "+r"(is_method));
+		differs = (*seen ^ hash >> 32) * is_method;
+		*seen ^= differs;
+		news |= differs;
 	}
-	return news;
+	asm volatile("" : "+r"(news));
+	return (news + 0xffffffff) >> 32;
 }
 
-static __always_inline bool has_java_news(const struct walk *walk)
+/* Returns whether a detail is of a method that no stack had in this window. */
+__noinline int java_has_news(uint32_t level)
 {
-	int news = 0;
+	struct walk *walk = walk_at(level);
+	uint32_t news = 0;
 
-	for (uint32_t at = 0; at <= NATIVE_WORDS_MAX; at += JAVA_RUN) {
-		if (at >= walk->hotspot.details)
-			break;
-		news += java_news(walk->level, at);
-	}
-	return news > 0;
+	if (!walk)
+		return 0;
+	for (uint32_t at = 0; at <= NATIVE_WORDS_MAX && at < walk->hotspot.details; at += JAVA_RUN)
+		news |= java_news(level, at);
+	return news;
 }
 
 /* Returns whether the stack, which isn't sent yet, brings something that may be gone soon. */
@@ -100,7 +103,7 @@ static __always_inline bool has_news(const struct walk *walk, uint64_t now_ns)
 {
 	/* True if the walk ended at its first frame: see unwind_leaf(). */
 	bool lost = walk->head.truncated == TRUNCATED_ADDRESS && walk->known & WALK_EXACT;
-	bool java = walk->hotspot_at && has_java_news(walk);
+	bool java = walk->hotspot_at && java_has_news(walk->level);
 
 	return java || lost || walk->hurry || walk->python.flags & PYTHON_UNSEEN ||
 	       now_ns - walk->head.target_id < YOUNG_NS;

@@ -20,16 +20,19 @@
 
 #include "bpf/unwind/lookup.h"
 
-#define RAW_AT	  KERNEL_FRAMES_MAX /* the stack's words are read to walk->words, from here on */
-#define RAW_WORDS 512		    /* a power of two */
-#define BELOW	  3 /* frames that lie below: two of the program, and their caller */
-#define REBUILD	  8 /* one in so many walks to other frames makes a new memo */
+#define RAW_AT	   KERNEL_FRAMES_MAX /* the stack's words are read to walk->words, from here on */
+#define RAW_WORDS  512		     /* a power of two */
+#define BELOW	   3  /* frames that lie below: two of the program, and their caller */
+#define REBUILD	   8  /* one in so many walks to other frames makes a new memo */
+#define PLACES_RUN 16 /* words or places that one call looks at */
 
 _Static_assert(RAW_AT + RAW_WORDS <= NATIVE_WORDS_MAX, "there is room for them");
 
 int kernel_is_known(uint32_t level);
 int kernel_places(uint32_t level);
+int kernel_places_run(uint32_t level, uint32_t first, uint64_t filter);
 int kernel_which(uint32_t level, uint64_t address);
+int kernel_narrow_run(uint32_t level, uint32_t first);
 int kernel_learn(uint32_t level);
 
 /* A memo has the program's own frames, so the map belongs to one object, which has one program that
@@ -153,7 +156,38 @@ static __always_inline bool memo_frames(struct walk *walk, struct kernel_memo *m
 	return true;
 }
 
-/* Makes a memo: finds all places that hold the address of a frame. Returns 0 if that fails. */
+/* Adds the places from `first` on, a run of them, that hold the address of a frame; `filter` has
+ * the filter_bit() of each frame. Returns 0 if there are too many. */
+__noinline int kernel_places_run(uint32_t level, uint32_t first, uint64_t filter)
+{
+	struct walk *walk = walk_at(level);
+	struct kernel_memo *memo = walk ? kernel_memo_of(walk) : NULL;
+
+	if (!memo)
+		return 0;
+	for (uint32_t i = 0; i < PLACES_RUN; i++) {
+		uint64_t word = raw_word(walk, first + i);
+		uint32_t n = memo->places_count;
+		int which;
+
+		if (first + i >= walk->raw_count)
+			return 1;
+		if (!(filter & filter_bit(word)))
+			continue;
+		which = kernel_which(level, word);
+		if (which < 0)
+			continue;
+		if (n >= KERNEL_PLACES)
+			return 0;
+		memo->places[n] = first + i;
+		memo->which[n] = which;
+		memo->places_count = n + 1;
+	}
+	return 1;
+}
+
+/* Makes a memo: finds all places that hold the address of a frame. Returns 0 if that fails. (The
+ * verifier walks each turn of a loop, so the words are looked at in runs.) */
 __noinline int kernel_places(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
@@ -162,48 +196,70 @@ __noinline int kernel_places(uint32_t level)
 
 	if (!memo || !memo_frames(walk, memo, &filter) || !raw_read(walk, RAW_WORDS))
 		return 0;
-	for (uint32_t i = 0; i < RAW_WORDS && i < walk->raw_count; i++) {
-		uint64_t word = raw_word(walk, i);
-		uint32_t n = memo->places_count;
-		int which;
-
-		if (!(filter & filter_bit(word)))
-			continue;
-		which = kernel_which(level, word);
-		if (which < 0)
-			continue;
-		if (n >= KERNEL_PLACES)
+	for (uint32_t i = 0; i < RAW_WORDS && i < walk->raw_count; i += PLACES_RUN) {
+		if (!kernel_places_run(level, i, filter))
 			return 0;
-		memo->places[n] = i;
-		memo->which[n] = which;
-		memo->places_count = n + 1;
 	}
 	return 1;
+}
+
+/* Returns 1 if a < b; else 0. Computed without a jump: the verifier would follow both ways, in each
+ * turn of a loop. */
+static __always_inline uint64_t is_less(uint32_t a, uint32_t b)
+{
+	uint64_t difference = (uint64_t)a - b;
+
+	asm volatile("" : "+r"(difference));
+	return difference >> 63;
+}
+
+static __always_inline uint64_t is_zero(uint64_t a)
+{
+	uint64_t sign = a | -a;
+
+	asm volatile("" : "+r"(sign));
+	return ~sign >> 63;
+}
+
+/* Looks at a run of places from `first` on, and keeps those that memo_narrow() keeps; walk->low
+ * counts them. */
+__noinline int kernel_narrow_run(uint32_t level, uint32_t first)
+{
+	struct walk *walk = walk_at(level);
+	struct kernel_memo *memo = walk ? kernel_memo_of(walk) : NULL;
+
+	if (!memo)
+		return 0;
+	for (uint32_t i = 0; i < PLACES_RUN; i++) {
+		uint32_t at = (first + i) & (KERNEL_PLACES - 1);
+		uint32_t place = memo->places[at],
+			 which = memo->which[at] & (KERNEL_MEMO_FRAMES - 1);
+		uint32_t kept = BOUND(walk->low), read = BOUND(memo->words_read);
+		uint64_t keep = is_less(first + i, memo->places_count) &
+				is_less(which + 1, memo->frames) & is_less(place, walk->raw_count) &
+				is_zero(word_differs(raw_word(walk, place), memo->words[which]));
+
+		memo->places[kept & (KERNEL_PLACES - 1)] = place;
+		memo->which[kept & (KERNEL_PLACES - 1)] = which;
+		memo->found |= keep << which;
+		BOUND(memo->words_read) = read + (place + 1 - read) * keep;
+		BOUND(walk->low) = kept + keep;
+	}
+	return 0;
 }
 
 /* Removes the places that hold something else, and those of the last frame, which lies above the
  * gap. The memo is valid if each other frame has a place. */
 static __always_inline void memo_narrow(struct walk *walk, struct kernel_memo *memo)
 {
-	uint32_t frames = memo->frames, count = memo->places_count, kept;
+	uint32_t frames = memo->frames;
 
 	memo->window = 0;
-	memo->words_read = 0;
 	memo->found = 0;
+	memo->words_read = 0;
 	BOUND(walk->low) = 0;
-	for (uint32_t i = 0; i < KERNEL_PLACES && i < count; i++) {
-		uint32_t place = memo->places[i], which = memo->which[i] & (KERNEL_MEMO_FRAMES - 1);
-
-		if (which + 1 >= frames || place >= walk->raw_count ||
-		    word_differs(raw_word(walk, place), memo->words[which]))
-			continue;
-		kept = BOUND(walk->low);
-		memo->places[kept & (KERNEL_PLACES - 1)] = place;
-		memo->which[kept & (KERNEL_PLACES - 1)] = which;
-		memo->found |= 1ULL << which;
-		memo->words_read = place + 1;
-		BOUND(walk->low) = kept + 1;
-	}
+	for (uint32_t i = 0; i < KERNEL_PLACES && i < memo->places_count; i += PLACES_RUN)
+		kernel_narrow_run(walk->level, i);
 	memo->places_count = BOUND(walk->low);
 	if (frames > BELOW && frames <= KERNEL_MEMO_FRAMES &&
 	    (memo->found | ((1U << BELOW) - 1)) == (1ULL << (frames - 1)) - 1 &&

@@ -10,10 +10,10 @@
 #include "bpf/unwind/unwind_env.h"
 
 #define SPAN_STEPS 13 /* binary search in SPANS_MAX spans, and one step more */
-#define ROW_STEPS  11 /* binary search in BLOCK_BYTES rows */
+#define ROW_STEPS  10 /* binary search in BLOCK_BYTES rows, of which the head is one */
 
 _Static_assert(1 << (SPAN_STEPS - 1) >= SPANS_MAX, "all spans are found");
-_Static_assert(1 << (ROW_STEPS - 1) >= BLOCK_BYTES, "all rows are found");
+_Static_assert(1 << ROW_STEPS >= BLOCK_BYTES, "all rows are found");
 
 /* Return a word of the arena, and a span, in the chunk that holds them. A masked index needs no
  * proof. */
@@ -26,10 +26,6 @@ static __always_inline const struct span *span_at(const struct chunk *chunk, uin
 {
 	return (const struct span *)&chunk->words[word & (CHUNK_WORDS - SPAN_WORDS)];
 }
-
-/* The bounds of a search are kept in the walk's memory, of which the verifier knows nothing: else
- * the verifier would follow each way that the bounds may go. */
-#define BOUND(bound) (*(volatile uint32_t *)&(bound))
 
 static __always_inline bool span_holds(const struct span *span, uint64_t address)
 {
@@ -100,7 +96,7 @@ __noinline uint32_t row_find(uint32_t level, uint64_t address)
 {
 	struct walk *walk = walk_at(level);
 	const struct chunk *chunk;
-	uint32_t index, at, in_block, count, low = 0;
+	uint32_t index, at, in_block, count, step, low = 0;
 	uint64_t offset, block;
 
 	if (!walk)
@@ -120,8 +116,11 @@ __noinline uint32_t row_find(uint32_t level, uint64_t address)
 		return ROW_NONE;
 	in_block = offset & (BLOCK_BYTES - 1);
 	count = word_at(chunk, at) >> ROW_ADDRESS_SHIFT;
-	/* How many rows begin at or before the address. */
-	for (uint32_t step = 1U << (ROW_STEPS - 1); step; step >>= 1) {
+	/* How many rows begin at or before the address. (The verifier would follow each way that
+	 * known steps allow for the count.) */
+	BOUND(walk->low) = 1U << (ROW_STEPS - 1);
+	step = BOUND(walk->low) & ((1U << ROW_STEPS) - 1);
+	for (uint32_t i = 0; i < ROW_STEPS; i++, step >>= 1) {
 		uint32_t next = low + step;
 
 		if (step > count)

@@ -30,23 +30,35 @@ struct {
 	uint32_t bytes;
 } missing;
 
-/* Reads memory from the copies. Returns a negative number if the memory isn't there (then it is
- * noted in `missing`) or can't be read. */
-static __always_inline long read_user(void *to, uint32_t bytes, uint64_t from)
+uint32_t copy_find(uint64_t from, uint32_t bytes);
+
+/* Returns the number of the copy of that memory; COPIES: the memory can't be read, or isn't there
+ * (then it is noted in `missing`). A global function: the verifier would walk the loop for each
+ * place that reads memory, and in each state. */
+__noinline uint32_t copy_find(uint64_t from, uint32_t bytes)
 {
 	for (uint32_t i = 0; i < COPIES; i++) {
 		uint32_t number = i;
 		const struct copy *copy = bpf_map_lookup_elem(&copies, &number);
 
-		if (!copy || copy->from != from || copy->bytes != bytes)
-			continue;
-		if (copy->error || bytes > COPY_BYTES_MAX)
-			return -1;
-		return bpf_probe_read_kernel(to, bytes, copy->data);
+		if (copy && copy->from == from && copy->bytes == bytes)
+			return copy->error ? COPIES : i;
 	}
 	if (!missing.bytes) {
 		missing.from = from;
 		missing.bytes = bytes;
 	}
-	return -1;
+	return COPIES;
+}
+
+/* Reads memory from the copies. Returns a negative number if the memory isn't there or can't be
+ * read. */
+static __always_inline long read_user(void *to, uint32_t bytes, uint64_t from)
+{
+	uint32_t number = copy_find(from, bytes);
+	const struct copy *copy = bpf_map_lookup_elem(&copies, &number);
+
+	if (!copy || bytes > COPY_BYTES_MAX)
+		return -1;
+	return bpf_probe_read_kernel(to, bytes, copy->data);
 }

@@ -18,6 +18,10 @@
 uint64_t probed_return(uint32_t level, uint64_t stack, uint32_t slack);
 uint64_t probed_place(uint32_t level, uint64_t pc);
 
+/* A number (a bound of a search, an index) that is kept in the walk's memory, of which the verifier
+ * knows nothing: else the verifier would follow each way that the number may go. */
+#define BOUND(bound) (*(volatile uint32_t *)&(bound))
+
 #ifdef __bpf__
 
 #include "bpf/core/shared_maps.h"

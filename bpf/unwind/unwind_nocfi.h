@@ -166,6 +166,7 @@ __noinline int caller_bare(uint32_t level, uint32_t keeps_frames)
 	caller->unsure = false;
 	if (!exact && keeps_frames && caller_of_end(walk, caller))
 		return STEP_ON;
+	exact = BOUND(walk->known) & WALK_EXACT;
 	if (!exact && walk->known & WALK_FP && !walk->fp)
 		return STEP_END;
 	if (walk->known & WALK_FP && caller_by_frame(walk, keeps_frames, caller))

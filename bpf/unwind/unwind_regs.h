@@ -33,15 +33,16 @@ __noinline int window_fill(uint32_t level, uint64_t address)
 	return 0;
 }
 
+/* (The offset is computed where both ways have met: if they met with registers that are copies of
+ * each other on one way only, the verifier would follow both ways on.) */
 static __always_inline bool window_word(struct walk *walk, uint64_t address, uint64_t *word)
 {
-	uint64_t offset = address - walk->window_at;
+	uint64_t offset;
 
-	if (offset >= walk->window_bytes) {
-		if (!window_fill(walk->level, address))
-			return false;
-		offset = address - walk->window_at;
-	}
+	if (address - walk->window_at >= walk->window_bytes && !window_fill(walk->level, address))
+		return false;
+	__asm__ volatile("" : "+r"(address));
+	offset = address - walk->window_at;
 	*word = walk->window[offset / ARCH_WORD & (WINDOW_WORDS - 1)];
 	return true;
 }

@@ -13,9 +13,10 @@
 
 #include "bpf/core/walk.h"
 
-#define RETURNS_MAX 64	 /* kernel: MAX_URETPROBE_DEPTH */
-#define SLOT_BYTES  16	 /* more than an instruction has */
-#define PAGE_LEAST  4096 /* the page's slots lie in that much of it */
+#define RETURNS_MAX  64	  /* kernel: MAX_URETPROBE_DEPTH */
+#define RETURNS_STEP 8	  /* calls looked at by one call of returns_skip() */
+#define SLOT_BYTES   16	  /* more than an instruction has */
+#define PAGE_LEAST   4096 /* the page's slots lie in that much of it */
 
 struct return_instance {
 	unsigned long stack;
@@ -51,6 +52,28 @@ static __always_inline struct uprobe_task *probes_of(struct task_struct *task)
 	return BPF_CORE_READ(task, utask);
 }
 
+static __always_inline bool is_awaited(struct return_instance *awaited, uint64_t stack,
+				       uint32_t slack)
+{
+	return BPF_CORE_READ(awaited, stack) - stack <= slack;
+}
+
+uint64_t returns_skip(uint64_t first, uint64_t stack, uint32_t slack);
+
+/* Returns the first of the calls from `first` on at whose entry sp was `stack`, or up to `slack`
+ * bytes higher; after RETURNS_STEP other calls, the call after them; 0: there is none. */
+__noinline uint64_t returns_skip(uint64_t first, uint64_t stack, uint32_t slack)
+{
+	struct return_instance *awaited = (void *)first;
+
+	for (uint32_t i = 0; i < RETURNS_STEP && awaited; i++) {
+		if (is_awaited(awaited, stack, slack))
+			break;
+		awaited = BPF_CORE_READ(awaited, next);
+	}
+	return (uint64_t)awaited;
+}
+
 /* Returns the return address of the call at whose entry sp was `stack`, or up to `slack` bytes
  * higher; 0: the call's return isn't probed. walk->probed_stack is that sp. */
 __noinline uint64_t probed_return(uint32_t level, uint64_t stack, uint32_t slack)
@@ -62,14 +85,12 @@ __noinline uint64_t probed_return(uint32_t level, uint64_t stack, uint32_t slack
 	if (!probes)
 		return 0;
 	awaited = BPF_CORE_READ(probes, return_instances);
-	for (uint32_t i = 0; i < RETURNS_MAX && awaited; i++) {
-		uint64_t at = BPF_CORE_READ(awaited, stack);
-
-		if (at - stack <= slack) {
-			walk->probed_stack = at;
+	for (uint32_t i = 0; i < RETURNS_MAX && awaited; i += RETURNS_STEP) {
+		awaited = (void *)returns_skip((uint64_t)awaited, stack, slack);
+		if (awaited && is_awaited(awaited, stack, slack)) {
+			walk->probed_stack = BPF_CORE_READ(awaited, stack);
 			return BPF_CORE_READ(awaited, orig_ret_vaddr);
 		}
-		awaited = BPF_CORE_READ(awaited, next);
 	}
 	return 0;
 }

@@ -10,7 +10,9 @@
 
 #if ARCH_REGS == 16
 
-#define X86_MODRM 16 /* a ModRM byte, and the bytes that it asks for */
+#define X86_MODRM  16 /* a ModRM byte, and the bytes that it asks for */
+#define X86_PREFIX 32 /* the byte is a prefix */
+#define X86_NARROW 64 /* prefix 66 */
 
 /* Kinds of immediates, in the low 4 bits: */
 #define X86_IMMEDIATE 15
@@ -34,7 +36,13 @@ static const uint8_t x86_first[256] = {
 	X86_ALU(0x28),
 	X86_ALU(0x30),
 	X86_ALU(0x38),
+	[0x26] = X86_PREFIX,
+	[0x2e] = X86_PREFIX,
+	[0x36] = X86_PREFIX,
+	[0x3e] = X86_PREFIX,
 	[0x63] = X86_MODRM,
+	[0x64 ... 0x65] = X86_PREFIX,
+	[0x66] = X86_PREFIX | X86_NARROW,
 	[0x68] = X86_INT,
 	[0x69] = X86_MODRM | X86_INT,
 	[0x6a] = X86_BYTE,
@@ -59,6 +67,8 @@ static const uint8_t x86_first[256] = {
 	[0xe0 ... 0xe7] = X86_BYTE,
 	[0xe8 ... 0xe9] = X86_INT,
 	[0xeb] = X86_BYTE,
+	[0xf0] = X86_PREFIX,
+	[0xf2 ... 0xf3] = X86_PREFIX,
 	[0xf6] = X86_MODRM | X86_IF_BYTE,
 	[0xf7] = X86_MODRM | X86_IF_INT,
 	[0xfe ... 0xff] = X86_MODRM,
@@ -112,12 +122,6 @@ static __always_inline int32_t x86_int(const struct walk *walk, uint32_t at)
 			 x86_byte(walk, at + 2) << 16 | x86_byte(walk, at + 3) << 24);
 }
 
-static __always_inline bool x86_is_prefix(uint32_t byte)
-{
-	return byte == 0x66 || (byte & 0xfe) == 0xf2 || byte == 0xf0 || (byte & 0xfe) == 0x64 ||
-	       (byte & 0xe7) == 0x26;
-}
-
 /* Returns the length of a ModRM byte and the bytes that it asks for. */
 static __always_inline uint32_t x86_modrm_bytes(const struct walk *walk, uint32_t at)
 {
@@ -135,7 +139,8 @@ static __always_inline uint32_t x86_modrm_bytes(const struct walk *walk, uint32_
 	return bytes;
 }
 
-static __always_inline uint32_t x86_immediate_bytes(uint32_t form, uint32_t rex, bool narrow,
+/* `narrow` is 1 with prefix 66, else 0. */
+static __always_inline uint32_t x86_immediate_bytes(uint32_t form, uint32_t rex, uint32_t narrow,
 						    uint32_t modrm)
 {
 	bool is_test = (modrm >> 3 & 7) < 2;
@@ -162,7 +167,7 @@ static __always_inline uint32_t x86_immediate_bytes(uint32_t form, uint32_t rex,
 	default:
 		return 0;
 	}
-	return narrow ? 2 : 4;
+	return 4 - 2 * (narrow & ~(rex / REX_W));
 }
 
 /* Returns the number of the opcode at *at, behind the prefixes. *at becomes the byte after it,
@@ -194,28 +199,35 @@ static __always_inline uint32_t x86_opcode(const struct walk *walk, uint32_t *at
 	return SECOND(opcode);
 }
 
-/* Decodes the instruction at look.is.at. */
+/* Decodes the instruction at look.is.at. (What the prefixes and the opcode told is put into memory
+ * and read again: the verifier forgets it, and doesn't follow each way through the decoder.) */
 __noinline int x86_decode(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
 	struct x86_instruction *is;
-	uint32_t at, form, rex = 0;
-	bool narrow = false;
+	uint32_t at, form, rex = 0, prefixes = 0;
 
 	if (!walk)
 		return 0;
 	is = &walk->hotspot.look.is;
 	at = is->at;
-	for (uint32_t i = 0; i < 4 && x86_is_prefix(x86_byte(walk, at)); i++, at++)
-		narrow |= x86_byte(walk, at) == 0x66;
+	for (uint32_t i = 0; i < 4; i++, at++) {
+		form = x86_first[x86_byte(walk, at)];
+		if (!(form & X86_PREFIX))
+			break;
+		prefixes |= form;
+	}
 	if ((x86_byte(walk, at) & 0xf0) == 0x40)
 		rex = x86_byte(walk, at++);
-	is->rex = rex;
+	BOUND(is->rex) = rex;
 	is->opcode = x86_opcode(walk, &at, &form);
+	BOUND(is->modrm) = form;
+	form = BOUND(is->modrm);
+	rex = BOUND(is->rex);
 	is->modrm = x86_byte(walk, at);
 	if (form & X86_MODRM)
 		at += x86_modrm_bytes(walk, at);
-	at += x86_immediate_bytes(form, rex, narrow && !(rex & REX_W), is->modrm);
+	at += x86_immediate_bytes(form, rex, prefixes / X86_NARROW, is->modrm);
 	is->next = at;
 	return 1;
 }

@@ -241,7 +241,8 @@ int allocators_new(struct allocators **ret, struct loop *loop, struct worker *ur
 	allocators->urgent = urgent;
 	allocators->tracer = tracer;
 	allocators->targets = targets;
-	allocators->timer = (struct loop_timer){.expired = sweep_targets, .arg = allocators};
+	allocators->timer = (struct loop_timer){
+		.expired = sweep_targets, .arg = allocators, .name = "allocators"};
 	allocators->looks = (struct rate){.every_ns = LOOK_EVERY_NS, .burst = LOOKS_AT_ONCE};
 	int r = map_new(&allocators->watched, sizeof(struct watched_key), sizeof(struct watched *),
 			FILES_MAX);

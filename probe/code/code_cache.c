@@ -131,7 +131,7 @@ int code_cache_new(struct code_cache **ret, struct loop *loop, struct worker *ur
 	cache->kind = kind;
 	cache->bytes_max = bytes_max;
 	cache->window = 1;
-	cache->flushing = (struct loop_call){.run = flush_codes, .arg = cache};
+	cache->flushing = (struct loop_call){.run = flush_codes, .arg = cache, .name = "codes"};
 	*ret = TAKE_PTR(cache);
 	return 0;
 }

@@ -133,7 +133,8 @@ static void on_signal(void *arg)
 		return;
 	}
 	log_info("signal %u: stopping", info.ssi_signo);
-	daemon->closing = (struct loop_timer){.expired = closing_takes_too_long, .arg = daemon};
+	daemon->closing = (struct loop_timer){
+		.expired = closing_takes_too_long, .arg = daemon, .name = "daemon"};
 	loop_timer_set(daemon->core.loop, &daemon->closing, loop_now_ns() + CLOSING_NS);
 	session_close(daemon->services.flamegraph, end_loop, daemon);
 }
@@ -152,6 +153,7 @@ static int watch_signals(struct daemon *daemon)
 		.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
 		.ready = on_signal,
 		.arg = daemon,
+		.name = "daemon",
 	};
 	return daemon->signals.fd < 0 ? -errno : loop_watch(daemon->core.loop, &daemon->signals);
 }
@@ -212,6 +214,8 @@ static int build_daemon(struct daemon *daemon, struct why *why)
 
 static void tear_down(struct daemon *daemon)
 {
+	if (daemon->core.engine)
+		engine_forget(daemon->core.engine, daemon);
 	puts_stop(daemon->services.puts);
 	core_quiet(&daemon->core);
 	/* Requests that wait for a profile are answered before the server is freed. */
@@ -236,12 +240,28 @@ static void tear_down(struct daemon *daemon)
 	}
 }
 
-/* Starts what the conf file and the saved state ask for, before the first request. */
-static void start_probes(const struct daemon *daemon)
+/* Starts what the conf file and the saved state ask for. */
+static void start_probes(void *arg)
 {
+	struct daemon *daemon = arg;
+
+	daemon->services.starting = 0;
+	if (daemon->closing.active)
+		return;
 	state_apply_init(&daemon->services, daemon->conf.probes_init);
 	if (daemon->conf.restore)
 		state_restore(&daemon->services);
+}
+
+/* Loads what that needs. Pages are answered meanwhile; requests to features wait. */
+static void load_probes(struct daemon *daemon)
+{
+	const struct conf *conf = &daemon->conf;
+	uint32_t probes = state_begins(&daemon->services, conf->probes_init, conf->restore);
+
+	daemon->services.starting = probes;
+	if (!probes || !engine_prepare(daemon->core.engine, probes, start_probes, daemon))
+		start_probes(daemon);
 }
 
 static bool is_low(int port)
@@ -283,7 +303,7 @@ static int run_daemon(struct daemon *daemon)
 		log_error("%s", why.text);
 		return EXIT_FAILED;
 	}
-	start_probes(daemon);
+	load_probes(daemon);
 	log_info("stackprobe " VERSION " listening on %s:%d", daemon->conf.bind_addr,
 		 server_port(daemon->server));
 	r = loop_run(daemon->core.loop);

@@ -94,7 +94,7 @@ static void end_patience(void *arg)
 static int collect_samples(struct core *core)
 {
 	struct patience patience = {.loop = core->loop};
-	struct loop_timer late = {.expired = end_patience, .arg = &patience};
+	struct loop_timer late = {.expired = end_patience, .arg = &patience, .name = "doctor"};
 
 	if (engine_when_armed(core->engine, end_loop, core->loop)) {
 		int r = loop_run(core->loop);

@@ -29,7 +29,7 @@ void arming_init(struct arming *arming, struct loop *loop, bool (*is_arming)(voi
 		.loop = loop,
 		.is_arming = is_arming,
 		.arg = arg,
-		.timer = {.expired = check_waits, .arg = arming},
+		.timer = {.expired = check_waits, .arg = arming, .name = "arming"},
 	};
 }
 

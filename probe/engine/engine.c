@@ -208,8 +208,8 @@ bool engine_when_armed(struct engine *engine, void (*done)(void *arg), void *arg
 
 bool engine_prepare(struct engine *engine, uint32_t probes, void (*done)(void *arg), void *arg)
 {
-	const struct loadable *const *lists[PROBE_COUNT + 1];
-	size_t count = 0;
+	const struct loadable *const *lists[PROBE_COUNT + 2] = {life_loads};
+	size_t count = 1;
 
 	for (int probe = 0; probe < PROBE_COUNT; probe++) {
 		if (probes & 1u << probe)

@@ -256,6 +256,7 @@ struct engine_stats {
 	struct live_heap_stats live_heap;
 	struct allocators_stats allocators;
 	struct times_state times_state;
+	struct loop_stalls loop;
 };
 
 /* Fills in the statistics. */

@@ -258,6 +258,7 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 	stats->kernel_names_error = symbolizer_kernel_error(engine->symbolizer);
 	stats->unnamed_frames = symbolizer_unnamed(engine->symbolizer);
 	count_jobs(&engine->setup, stats);
+	stats->loop = *loop_stalls(engine->setup.loop);
 	tracer_looks(engine->tracer, &stats->looks);
 	stats->bpf_time_ns = tracer_bpf_time_ns(engine->tracer);
 	stats->cpus = tracer_cpus(engine->tracer);

@@ -140,7 +140,8 @@ static int watch_slow(struct tracer *tracer)
 {
 	if (tracer->slow_ring.ring)
 		return 0;
-	tracer->slow_late = (struct loop_timer){.expired = read_slow, .arg = tracer};
+	tracer->slow_late =
+		(struct loop_timer){.expired = read_slow, .arg = tracer, .name = "rings"};
 	return tracer_ring_watch(tracer, &tracer->slow_ring, bpf_map__fd(tracer->sched->maps.slow),
 				 on_slow, slow_ready);
 }

@@ -63,7 +63,7 @@ int blocked_walk_new(struct blocked_walk **ret, struct loop *loop, struct tracer
 	atomic_init(&shared->refs, 1);
 	*waiting = (struct blocked_walk){
 		.loop = loop, .tracer = tracer, .worker = worker, .shared = shared};
-	waiting->soon = (struct loop_timer){.expired = look_now, .arg = waiting};
+	waiting->soon = (struct loop_timer){.expired = look_now, .arg = waiting, .name = "blocked"};
 	*ret = waiting;
 	return 0;
 }

@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "kernel/tracer_part.h"
-#include "life.skel.h"
 #include "loop/loop.h"
 #include "loop/worker.h"
 
@@ -200,7 +199,7 @@ static void fill_job(struct preload *preload, struct preload_job *job)
 		.job = {.run = run_load, .done = load_done, .free = free_load, .unlimited = true},
 		.preload = preload,
 		.from = {.tracer = tracer,
-			 .life = tracer->life ? tracer->life->obj : NULL,
+			 .life = tracer->life_object,
 			 .sched = tracer->sched_object},
 	};
 	for (size_t i = 0; i < preload->ready.count; i++)
@@ -248,7 +247,8 @@ int tracer_load_ahead(struct tracer *tracer, struct worker *worker)
 	if (!preload)
 		return -ENOMEM;
 	*preload = (struct preload){.tracer = tracer, .worker = worker};
-	preload->expiry = (struct loop_timer){.expired = drop_ready, .arg = preload};
+	preload->expiry =
+		(struct loop_timer){.expired = drop_ready, .arg = preload, .name = "preload"};
 	tracer->preload = preload;
 	return 0;
 }
@@ -262,7 +262,6 @@ bool tracer_preload(struct tracer *tracer, const struct loadable *const *const l
 
 	if (!preload)
 		return false;
-	add_wish(&wish, preload, &loadable_life);
 	for (size_t i = 0; i < lists_count; i++) {
 		for (const struct loadable *const *each = lists[i]; each && *each; each++)
 			add_wish(&wish, preload, *each);

@@ -25,7 +25,7 @@ struct worker;
 int tracer_load_ahead(struct tracer *tracer, struct worker *worker);
 
 /*
- * Loads what is missing of `life` and of these lists (NULL ends each), and calls done(arg) when
+ * Loads what is missing of these lists, in their order (NULL ends each), and calls done(arg) when
  * that has ended. What can't be loaded is missing then: the start that needs it says why. Returns
  * false, without a call of done(), if nothing is missing, or nothing can be loaded ahead.
  */

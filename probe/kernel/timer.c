@@ -129,7 +129,8 @@ int timer_new(struct timer **ret, struct loop *loop, int program_fd, uint32_t ev
 	timer->program_fd = program_fd;
 	timer->event = event;
 	timer->idle = idle;
-	timer->uevents = (struct loop_watch){.fd = -1, .ready = on_uevent, .arg = timer};
+	timer->uevents =
+		(struct loop_watch){.fd = -1, .ready = on_uevent, .arg = timer, .name = "uevents"};
 	timer->cpus_max = libbpf_num_possible_cpus();
 	if (timer->cpus_max < 0)
 		return timer->cpus_max;

@@ -56,7 +56,8 @@ int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes
 	tracer->loop = loop;
 	tracer->sizes = *sizes;
 	tracer->events = *events;
-	tracer->late = (struct loop_timer){.expired = tracer_read_late, .arg = tracer};
+	tracer->late =
+		(struct loop_timer){.expired = tracer_read_late, .arg = tracer, .name = "rings"};
 	tracer->barrier_fd = -1;
 	tracer->sample_fd = -1;
 	tracer->types.fd = -1;
@@ -155,11 +156,14 @@ const struct loadable loadable_life = {
 	.is_loaded = has_life,
 };
 
+const struct loadable *const life_loads[] = {&loadable_life, NULL};
+
 static int begin_life(struct tracer *tracer)
 {
 	tracer->life = tracer_take(tracer, &loadable_life);
 	if (!tracer->life)
 		return -errno;
+	tracer->life_object = tracer->life->obj;
 	int r = make_room(tracer);
 	if (r < 0)
 		return r;
@@ -215,6 +219,7 @@ static void unload_life(struct tracer *tracer)
 	tracer_unwatch_stacks(tracer);
 	free(TAKE_PTR(tracer->keys));
 	free(TAKE_PTR(tracer->counts));
+	tracer->life_object = NULL;
 	preload_retire(tracer->preload, &loadable_life, TAKE_PTR(tracer->life));
 }
 

@@ -81,8 +81,11 @@ int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes
 	       const struct tracer_events *events);
 void tracer_free(struct tracer *tracer);
 
-/* What sampling loads (kernel/preload.h); NULL ends the list. */
-extern const struct loadable *const sample_loads[];
+/*
+ * What tracer_start() and tracer_sample() load (kernel/preload.h); NULL ends each list. All others
+ * share the maps of the first.
+ */
+extern const struct loadable *const life_loads[], *const sample_loads[];
 
 /*
  * Loads and attaches `life`. Returns 0; on failure a negative errno and a sentence for people in

@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "capability/seccomp_check.h"
 #include "kernel/tracer_part.h"
-#include "life.skel.h"
 
 int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to)
 {
@@ -60,7 +59,7 @@ void *tracer_take(struct tracer *tracer, const struct loadable *which)
 {
 	const struct load_from from = {
 		.tracer = tracer,
-		.life = tracer->life ? tracer->life->obj : NULL,
+		.life = tracer->life_object,
 		.sched = tracer->sched_object,
 	};
 	void *bpf = preload_take(tracer->preload, which);

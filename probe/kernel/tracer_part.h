@@ -51,8 +51,9 @@ struct tracer {
 	struct preload *preload; /* NULL: nothing is loaded ahead */
 
 	struct life_bpf *life;
-	struct bpf_link *moves; /* reports changes of cgroups; NULL: not attached */
-	int sample_fd;		/* the sampling program; -1: none */
+	const struct bpf_object *life_object; /* its object; NULL: not loaded */
+	struct bpf_link *moves;		      /* reports changes of cgroups; NULL: not attached */
+	int sample_fd;			      /* the sampling program; -1: none */
 	struct sched_bpf *sched;
 	const struct bpf_object *sched_object; /* its object; NULL: not loaded */
 	struct malloc_bpf *calls;	       /* calls of allocators; NULL: not loaded */
@@ -80,9 +81,9 @@ struct tracer {
 	 */
 	struct loop_timer late, slow_late;
 	struct tracer_looks looks;
-	size_t room_bytes;  /* of records of stacks that this reading may still take */
-	size_t ended_bytes; /* of records that may be there of a window that has ended */
-	unsigned found;	    /* stacks that this reading found */
+	size_t room_bytes;	/* of records of stacks that this reading may still take */
+	size_t ended_bytes;	/* of records that may be there of a window that has ended */
+	unsigned found;		/* stacks that this reading found */
 	int barrier_fd;		/* an array of maps: see tracer_wait_for_programs() */
 	struct counters before; /* counters of objects that were unloaded */
 	uint64_t next_window;	/* numbers of windows are never used again */

@@ -185,7 +185,8 @@ int tracer_ring_watch(struct tracer *tracer, struct tracer_ring *ring, int map_f
 	ring->ring = ring_buffer__new(map_fd, each, tracer, NULL);
 	if (!ring->ring)
 		return -errno;
-	ring->watch = (struct loop_watch){ring_buffer__epoll_fd(ring->ring), ready, tracer};
+	ring->watch =
+		(struct loop_watch){ring_buffer__epoll_fd(ring->ring), ready, tracer, "rings"};
 	int r = loop_watch(tracer->loop, &ring->watch);
 	if (r < 0) {
 		ring_buffer__free(ring->ring);

@@ -113,9 +113,11 @@ static void clear_sent(struct window_counts *counts, int fd)
 
 static void read_maps(struct window_counts *counts, int counts_fd, int sent_fd)
 {
-	counts->error = read_counts(counts, counts_fd);
-	if (counts->error < 0)
-		free(TAKE_PTR(counts->list)), counts->count = counts->capacity = 0;
+	int r = read_counts(counts, counts_fd);
+
+	if (r < 0)
+		window_counts_clear(counts); /* stacks without all of their counts would be wrong */
+	counts->error = r;
 	clear_sent(counts, sent_fd);
 }
 

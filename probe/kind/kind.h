@@ -106,8 +106,8 @@ struct kind {
 	const struct param *params;	/* a row without a name ends them (select/param.h) */
 	struct kind_need needs[KIND_NEEDS_MAX];
 
-	/* What start() loads (kernel/preload.h); NULL ends the list. NULL: nothing, or objects of its
-	 * own. */
+	/* What start() loads (kernel/preload.h); NULL ends the list. NULL: nothing, or objects of
+	 * its own. */
 	const struct loadable *const *loads;
 	/* Loads what can be loaded before targets' files are opened; NULL: nothing. */
 	void (*prepare)(struct probe_run *run);

@@ -22,6 +22,11 @@ struct loop {
 	struct epoll_event events[EVENTS_AT_ONCE];
 	int events_count, events_next;
 
+	/* When the last callback ended, or epoll_wait() did: the next callback begins then. */
+	uint64_t mark_ns;
+	uint64_t inner_ns; /* time of callbacks that the running one has called (loop_flush()) */
+	struct loop_stalls stalls;
+
 	struct loop_watch posted_watch; /* an eventfd */
 	pthread_mutex_t lock;
 	struct loop_call *posted, **posted_end;
@@ -37,6 +42,19 @@ int64_t loop_real_ns(void)
 	return (int64_t)clock_ns(CLOCK_REALTIME);
 }
 
+/* Runs a callback, and counts the time that it took without those that it called itself. */
+static void call_back(struct loop *loop, void (*run)(void *arg), void *arg, const char *name)
+{
+	uint64_t began_ns = loop->mark_ns, inner_ns = loop->inner_ns;
+
+	loop->inner_ns = 0;
+	run(arg);
+	loop->mark_ns = loop_now_ns();
+	uint64_t took_ns = loop->mark_ns - began_ns;
+	loop_stalls_add(&loop->stalls, name, took_ns - loop->inner_ns);
+	loop->inner_ns = inner_ns + took_ns;
+}
+
 /* Runs the posted calls. Returns false if there were none. */
 static bool run_calls(struct loop *loop)
 {
@@ -49,7 +67,7 @@ static bool run_calls(struct loop *loop)
 	while (call) {
 		struct loop_call *next = call->next;
 
-		call->run(call->arg);
+		call_back(loop, call->run, call->arg, call->name);
 		call = next;
 	}
 	return any;
@@ -66,6 +84,7 @@ static void run_posted(void *arg)
 
 void loop_flush(struct loop *loop)
 {
+	loop->mark_ns = loop_now_ns();
 	while (run_calls(loop))
 		;
 }
@@ -77,8 +96,10 @@ int loop_new(struct loop **ret)
 	if (!loop)
 		return -ENOMEM;
 	pthread_mutex_init(&loop->lock, NULL);
+	loop_stalls_init(&loop->stalls);
 	loop->posted_end = &loop->posted;
-	loop->posted_watch = (struct loop_watch){.fd = -1, .ready = run_posted, .arg = loop};
+	loop->posted_watch =
+		(struct loop_watch){.fd = -1, .ready = run_posted, .arg = loop, .name = "loop"};
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->epoll_fd < 0)
 		return -errno;
@@ -155,13 +176,13 @@ void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t at_ns)
 
 static void run_timers(struct loop *loop)
 {
-	uint64_t now = loop_now_ns();
+	uint64_t now = loop->mark_ns;
 
 	while (loop->timers && loop->timers->at_ns <= now) {
 		struct loop_timer *timer = loop->timers;
 
 		loop_timer_cancel(loop, timer);
-		timer->expired(timer->arg);
+		call_back(loop, timer->expired, timer->arg, timer->name);
 	}
 }
 
@@ -169,16 +190,27 @@ static int timeout_ms(const struct loop *loop)
 {
 	if (!loop->timers)
 		return -1;
-	uint64_t now = loop_now_ns(), at = loop->timers->at_ns;
+	uint64_t now = loop->mark_ns, at = loop->timers->at_ns;
 	if (at <= now)
 		return 0;
 	uint64_t ms = (at - now + NS_PER_MS - 1) / NS_PER_MS;
 	return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
+static void run_ready(struct loop *loop)
+{
+	while (loop->events_next < loop->events_count) {
+		struct loop_watch *watch = loop->events[loop->events_next++].data.ptr;
+
+		if (watch)
+			call_back(loop, watch->ready, watch->arg, watch->name);
+	}
+}
+
 int loop_run(struct loop *loop)
 {
 	loop->stopped = false;
+	loop->mark_ns = loop_now_ns();
 	while (!loop->stopped) {
 		int n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_AT_ONCE, timeout_ms(loop));
 
@@ -186,15 +218,17 @@ int loop_run(struct loop *loop)
 			return -errno;
 		loop->events_count = n > 0 ? n : 0;
 		loop->events_next = 0;
-		while (loop->events_next < loop->events_count) {
-			struct loop_watch *watch = loop->events[loop->events_next++].data.ptr;
-
-			if (watch)
-				watch->ready(watch->arg);
-		}
+		uint64_t began_ns = loop->mark_ns = loop_now_ns();
+		run_ready(loop);
 		run_timers(loop);
+		loop_stalls_add_turn(&loop->stalls, loop->mark_ns - began_ns);
 	}
 	return 0;
+}
+
+const struct loop_stalls *loop_stalls(const struct loop *loop)
+{
+	return &loop->stalls;
 }
 
 void loop_stop(struct loop *loop)

@@ -3,6 +3,9 @@
  * An event loop on epoll: watches file descriptors, runs timers and calls that other threads post,
  * all on the thread that calls loop_run(). Without timers and events the loop sleeps. Loop thread
  * only, except loop_post() and the clocks.
+ *
+ * The `name` of a callback is that of its owner: a static string, a short noun of letters, which
+ * /metrics has as a cause of stalls (loop/loop_stalls.h). NULL: "other".
  */
 #pragma once
 
@@ -10,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "loop/loop_stalls.h"
 
 struct loop;
 
@@ -31,6 +35,7 @@ struct loop_watch {
 	int fd;
 	void (*ready)(void *arg);
 	void *arg;
+	const char *name;
 };
 /* Begins to watch a descriptor. `watch` is borrowed until loop_unwatch(). ready() may unwatch any
  * watch, also its own. Returns 0, or the negative errno of epoll_ctl(). */
@@ -40,10 +45,11 @@ int loop_watch(struct loop *loop, struct loop_watch *watch);
 int loop_watch_hangup(struct loop *loop, struct loop_watch *watch);
 void loop_unwatch(struct loop *loop, struct loop_watch *watch);
 
-/* A timer, which calls expired(arg) once. All but the first two fields are the loop's. */
+/* A timer, which calls expired(arg) once. All but the first three fields are the loop's. */
 struct loop_timer {
 	void (*expired)(void *arg);
 	void *arg;
+	const char *name;
 	uint64_t at_ns;
 	bool active;
 	struct loop_timer *next;
@@ -57,6 +63,7 @@ void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
 struct loop_call {
 	void (*run)(void *arg);
 	void *arg;
+	const char *name;
 	struct loop_call *next;
 };
 /* Has the loop's thread run call->run(call->arg), soon. Any thread. `call` is borrowed until then.
@@ -69,6 +76,9 @@ void loop_flush(struct loop *loop);
 
 /* Takes back a posted call that hasn't run; does nothing if `call` isn't posted. */
 void loop_unpost(struct loop *loop, struct loop_call *call);
+
+/* Returns how long callbacks took, by their names. Borrowed, until loop_free(). */
+const struct loop_stalls *loop_stalls(const struct loop *loop);
 
 /* Returns CLOCK_MONOTONIC, ns, the clock of bpf_ktime_get_ns(). */
 uint64_t loop_now_ns(void);

@@ -18,10 +18,10 @@ static void run_piece(void *arg)
 		pieces->done(pieces->arg);
 }
 
-void pieces_init(struct pieces *pieces, struct loop *loop, void *arg)
+void pieces_init(struct pieces *pieces, struct loop *loop, const char *name, void *arg)
 {
 	*pieces = (struct pieces){.loop = loop, .arg = arg};
-	pieces->call = (struct loop_call){.run = run_piece, .arg = pieces};
+	pieces->call = (struct loop_call){.run = run_piece, .arg = pieces, .name = name};
 }
 
 void pieces_begin(struct pieces *pieces, bool (*piece)(void *arg), void (*done)(void *arg))

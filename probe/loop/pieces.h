@@ -17,7 +17,8 @@ struct pieces {
 	bool posted;
 };
 
-void pieces_init(struct pieces *pieces, struct loop *loop, void *arg);
+/* `name`: of the calls (loop/loop.h). */
+void pieces_init(struct pieces *pieces, struct loop *loop, const char *name, void *arg);
 
 /* Begins work, later, never inside. The work before has ended. */
 void pieces_begin(struct pieces *pieces, bool (*piece)(void *arg), void (*done)(void *arg));

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -289,10 +288,10 @@ int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_
 	if (!worker)
 		return -ENOMEM;
 	worker->loop = loop;
-	snprintf(worker->name, sizeof(worker->name), "%s", name);
+	worker->name = name;
 	worker->limit_ns = limit_ns;
-	worker->watchdog = (struct loop_timer){.expired = watch_jobs, .arg = worker};
-	worker->begin_watch = (struct loop_call){.run = watch_jobs, .arg = worker};
+	worker->watchdog = (struct loop_timer){.expired = watch_jobs, .arg = worker, .name = name};
+	worker->begin_watch = (struct loop_call){.run = watch_jobs, .arg = worker, .name = name};
 	pthread_mutex_init(&worker->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* CLOCK_REALTIME may be set */
@@ -400,7 +399,7 @@ void worker_submit(struct worker *worker, struct job *job)
 {
 	job->worker = worker;
 	job->next = NULL;
-	job->call = (struct loop_call){.run = report_job, .arg = job};
+	job->call = (struct loop_call){.run = report_job, .arg = job, .name = worker->name};
 	pthread_mutex_lock(&worker->lock);
 	if (worker->closing) {
 		pthread_mutex_unlock(&worker->lock);

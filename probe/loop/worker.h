@@ -94,8 +94,9 @@ struct job {
 /* Sets the running job's time limit, counted from its beginning. To be called in run(). */
 void job_extend(struct job *job, uint64_t limit_ns);
 
-/* Makes a worker; its first thread starts with the first job. `name` is that of its threads, at
- * most 15 bytes; `limit_ns` is a job's time limit. Returns 0, or -ENOMEM. The caller owns *ret. */
+/* Makes a worker; its first thread starts with the first job. `name`, a static string of at
+ * most 15 bytes, is that of its threads and of the ends of its jobs (loop/loop.h); `limit_ns` is a
+ * job's time limit. Returns 0, or -ENOMEM. The caller owns *ret. */
 int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_t limit_ns);
 
 /* Sets the nice value of threads that start later: the calling thread's plus `nice` (-40 to 39).

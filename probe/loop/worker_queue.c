@@ -297,7 +297,7 @@ int worker_fence(struct worker *worker, bool (*enough)(void *arg), void (*passed
 
 	if (!fence)
 		return -ENOMEM;
-	*fence = (struct fence){.call = {.run = pass_fence, .arg = fence},
+	*fence = (struct fence){.call = {.run = pass_fence, .arg = fence, .name = worker->name},
 				.enough = enough,
 				.passed = passed,
 				.arg = arg};

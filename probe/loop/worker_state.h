@@ -40,7 +40,7 @@ struct fence {
 
 struct worker {
 	struct loop *loop;
-	char name[16];
+	const char *name; /* of its threads, and of what it has the loop call */
 	uint64_t limit_ns;
 	int priority; /* the nice value of new threads, valid if has_priority */
 	bool has_priority;

@@ -49,12 +49,22 @@ static void add_each(struct buf *out, const struct measures *table, const struct
 			 measure_number(row, (const char *)stats + i * table->stride, 0));
 }
 
+/* Returns the text of a label's value; NULL: there is none, nor any behind it. */
+static const char *value_text(const struct measure *row, const void *stats, unsigned value)
+{
+	const char *const *texts = (const void *)((const char *)stats + row->texts_at);
+
+	if (row->texts_max)
+		return value < row->texts_max ? texts[value] : NULL;
+	return value < row->label->end ? row->label->value_name(value) : NULL;
+}
+
 static void add_labelled(struct buf *out, const struct measure *row, const void *stats)
 {
-	const struct measure_label *label = row->label;
+	const char *is;
 
-	for (unsigned i = label->first; i < label->end; i++)
-		add_line(out, row, label, label->value_name(i), measure_number(row, stats, i));
+	for (unsigned i = row->label->first; (is = value_text(row, stats, i)); i++)
+		add_line(out, row, row->label, is, measure_number(row, stats, i));
 }
 
 static void add_row(struct buf *out, const struct measures *table, const struct measure *row,
@@ -93,9 +103,11 @@ void measures_lines(struct buf *out, const struct measures *table, const void *s
 
 static void add_counts(struct json *json, const struct measure *row, const void *stats)
 {
+	const char *is;
+
 	json_object(json, row->json);
-	for (unsigned i = row->label->first; i < row->label->end; i++)
-		json_u64(json, row->label->value_name(i), measure_number(row, stats, i));
+	for (unsigned i = row->label->first; (is = value_text(row, stats, i)); i++)
+		json_u64(json, is, measure_number(row, stats, i));
 	json_object_end(json);
 }
 

@@ -46,8 +46,9 @@ struct measure {
 
 	/* One number for each value of a label, which lie in an array indexed by the value … */
 	const struct measure_label *label;
-	const char *label_is; /* … or the number of this value alone: "used" */
-	const char *labels;   /* further labels, for the document: "pid, comm" */
+	size_t texts_at, texts_max; /* MEASURE_EACH_NAMED() */
+	const char *label_is;	    /* … or the number of this value alone: "used" */
+	const char *labels;	    /* further labels, for the document: "pid, comm" */
 };
 
 /* Where a number lies, uint64_t or uint32_t; and an array of them, for the values of a label. */
@@ -56,6 +57,13 @@ struct measure {
 #define MEASURE_EACH(stats, member, of)                                                            \
 	.at = offsetof(struct stats, member), .bytes = sizeof(((struct stats *)0)->member[0]),     \
 	.label = (of)
+
+/* The same for a label whose values aren't known beforehand: the statistics have them as well, in
+ * an array of texts (const char *), NULL behind the last one, which need no escaping. */
+#define MEASURE_EACH_NAMED(stats, member, of, texts)                                               \
+	MEASURE_EACH(stats, member, of), .texts_at = offsetof(struct stats, texts),                \
+					 .texts_max = sizeof(((struct stats *)0)->texts) /         \
+						      sizeof(((struct stats *)0)->texts[0])
 
 /* Whose the numbers of a table are. */
 enum measure_scope {

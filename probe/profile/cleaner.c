@@ -404,7 +404,8 @@ int cleaner_new(struct cleaner **ret, const struct cleaner_setup *setup)
 	if (!cleaner)
 		return -ENOMEM;
 	cleaner->setup = *setup;
-	cleaner->timer = (struct loop_timer){.expired = begin_run, .arg = cleaner};
+	cleaner->timer =
+		(struct loop_timer){.expired = begin_run, .arg = cleaner, .name = "cleaner"};
 	cleaner->list.state_dir = setup->state_dir;
 	int r = folder_list_read(&cleaner->list);
 	if (r < 0 && r != -ENOENT)

@@ -23,7 +23,7 @@ int sched_new(struct sched **ret, const struct sched_setup *setup)
 		return -ENOMEM;
 	sched->setup = *setup;
 	sched->wanted.params.sched = setup->defaults;
-	sched->report = (struct loop_timer){.expired = sched_report, .arg = sched};
+	sched->report = (struct loop_timer){.expired = sched_report, .arg = sched, .name = "sched"};
 	engine_on_slow(setup->engine, sched_on_slow, sched);
 	*ret = sched;
 	return 0;

@@ -104,7 +104,7 @@ int sched_wait(struct sched *sched, enum sched_probe probe, unsigned seconds,
 				    .before = {.probe = probe},
 				    .done = done,
 				    .arg = arg};
-	wait->end = (struct loop_timer){.expired = time_is_over, .arg = wait};
+	wait->end = (struct loop_timer){.expired = time_is_over, .arg = wait, .name = "sched"};
 	sched->waits[place] = wait;
 	int r = sched_reconcile(sched, why);
 	if (r == 0 && !(sched->on & 1u << probe)) {

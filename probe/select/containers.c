@@ -18,7 +18,8 @@ int containers_new(struct containers **ret, struct loop *loop, struct worker *wo
 		return -ENOMEM;
 	containers->loop = loop;
 	containers->worker = worker;
-	containers->next = (struct loop_timer){.expired = containers_ask_next, .arg = containers};
+	containers->next = (struct loop_timer){
+		.expired = containers_ask_next, .arg = containers, .name = "containers"};
 	int r = containers_set_root(containers, "/");
 	if (r == 0)
 		r = map_new(&containers->groups, sizeof(struct cgroup_key),

@@ -195,7 +195,8 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 	}
 	ondemand->all = ondemands;
 	ondemand->request = *request;
-	ondemand->end = (struct loop_timer){.expired = time_is_over, .arg = ondemand};
+	ondemand->end =
+		(struct loop_timer){.expired = time_is_over, .arg = ondemand, .name = "ondemand"};
 	int r = engine_subscribe(ondemands->setup.engine, &subscription, &ondemand->subscriber,
 				 why);
 	if (r < 0) {

@@ -22,7 +22,8 @@ int session_new(struct session **ret, const struct session_setup *setup, struct 
 		return -ENOMEM;
 	session->setup = *setup;
 	memset(session->said, 0xff, sizeof(session->said));
-	session->period = (struct loop_timer){.expired = period_ends, .arg = session};
+	session->period =
+		(struct loop_timer){.expired = period_ends, .arg = session, .name = "session"};
 	struct cleaner_setup cleaner = {setup->loop, setup->files.foreign, setup->files.roots,
 					setup->retention, setup->state_dir};
 	struct uploads_setup uploads = {

@@ -155,6 +155,7 @@ void session_arm_window(struct session *session, bool begins)
 {
 	session->window.expired = window_ends;
 	session->window.arg = session;
+	session->window.name = "session";
 	if (!session->subscriber || !uploads_has_server(session->uploads)) {
 		loop_timer_cancel(session->setup.loop, &session->window);
 		return;

@@ -59,14 +59,19 @@ int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 	events.arg = targets;
 	containers_on(containers, &events);
 	targets->loop = loop;
-	targets->publishing = (struct loop_call){.run = run_publishing, .arg = targets};
-	targets->late = (struct loop_timer){.expired = look_late, .arg = targets};
-	targets->retry = (struct loop_timer){.expired = target_retry, .arg = targets};
-	targets->begun = (struct loop_timer){.expired = targets_ask_late, .arg = targets};
+	targets->publishing =
+		(struct loop_call){.run = run_publishing, .arg = targets, .name = "targets"};
+	targets->late =
+		(struct loop_timer){.expired = look_late, .arg = targets, .name = "targets"};
+	targets->retry =
+		(struct loop_timer){.expired = target_retry, .arg = targets, .name = "targets"};
+	targets->begun =
+		(struct loop_timer){.expired = targets_ask_late, .arg = targets, .name = "targets"};
 	targets->eager = (struct rate){.every_ns = EAGER_EVERY_NS, .burst = EAGER_BURST};
-	targets->where.moved_timer =
-		(struct loop_timer){.expired = targets_look_at_moved, .arg = targets};
-	targets->where.late = (struct loop_timer){.expired = targets_count_late, .arg = targets};
+	targets->where.moved_timer = (struct loop_timer){
+		.expired = targets_look_at_moved, .arg = targets, .name = "targets"};
+	targets->where.late = (struct loop_timer){
+		.expired = targets_count_late, .arg = targets, .name = "targets"};
 	target_log_init(&targets->log);
 	int r = target_table_new(&targets->table, max);
 	if (r == 0)

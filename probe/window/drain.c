@@ -38,9 +38,9 @@ int drain_new(struct drain **ret, const struct drain_setup *setup)
 	if (!drain)
 		return -ENOMEM;
 	drain->setup = *setup;
-	drain->timer = (struct loop_timer){.expired = on_timer, .arg = drain};
-	drain->early = (struct loop_call){.run = on_early, .arg = drain};
-	pieces_init(&drain->pieces, setup->loop, drain);
+	drain->timer = (struct loop_timer){.expired = on_timer, .arg = drain, .name = "drain"};
+	drain->early = (struct loop_call){.run = on_early, .arg = drain, .name = "drain"};
+	pieces_init(&drain->pieces, setup->loop, "window", drain);
 	int r = window_new(&drain->window, (size_t)setup->stacks_max * 2, WINDOW_BYTES_MAX);
 	if (r == 0)
 		r = window_counts_new(&drain->counts);
@@ -146,7 +146,9 @@ void drain_request(struct drain *drain, void (*done)(void *arg), void *arg)
 	}
 	if (waiter) {
 		*waiter = (struct waiter){
-			.call = {.run = tell_waiter, .arg = waiter}, .done = done, .arg = arg};
+			.call = {.run = tell_waiter, .arg = waiter, .name = "drain"},
+			.done = done,
+			.arg = arg};
 		while (*at)
 			at = &(*at)->next;
 		*at = waiter;

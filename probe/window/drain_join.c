@@ -134,8 +134,8 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 	/* A subscriber that began in the middle of the window may ask what is held of it. */
 	if (!bits && !kind_get(key->probe)->holds)
 		return;
-	if (batch_add(drain->naming->batch, stack, (const uint64_t *)(stack + 1), target, bits, &weighed,
-		      drain->setup.files, &truncated) < 0)
+	if (batch_add(drain->naming->batch, stack, (const uint64_t *)(stack + 1), target, bits,
+		      &weighed, drain->setup.files, &truncated) < 0)
 		drain_lose(drain, key->probe, LOST_READ_FAILED, events);
 	else if (bits)
 		target->truncated[truncated] += events;

@@ -210,14 +210,14 @@ static int begin(struct test *test, pid_t pid, bool plain)
 	if (r == 0)
 		r = tracer_start(test->tracer, &why);
 	if (r == 0 && plain)
-		test->tracer->types.uprobe_session = 0;
+		test->tracer->types.known.uprobe_session = 0;
 	if (r == 0)
 		r = tracer_calls(test->tracer, 0, &why);
 	if (r == 0)
 		r = set_target(test, pid);
 	if (r == 0)
 		r = attach(test, &why);
-	test->input = (struct loop_watch){STDIN_FILENO, on_input, test};
+	test->input = (struct loop_watch){STDIN_FILENO, on_input, test, "test"};
 	if (r == 0)
 		r = loop_watch(test->loop, &test->input);
 	if (r < 0)

@@ -178,7 +178,7 @@ static int begin(struct test *test, int argc, char **argv)
 	}
 	if (r == 0)
 		r = tracer_hists(test->tracer, &test->settings, &why);
-	test->input = (struct loop_watch){STDIN_FILENO, on_input, test};
+	test->input = (struct loop_watch){STDIN_FILENO, on_input, test, "test"};
 	if (r == 0)
 		r = loop_watch(test->loop, &test->input);
 	if (r < 0)

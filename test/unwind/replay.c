@@ -145,7 +145,7 @@ size_t replay_walk(const struct replay *replay, uint64_t *frames, size_t max, un
 	set_spans(replay);
 	walk.frames_max = USER_FRAMES_MAX;
 	unwind_begin(&walk, &regs);
-	unwind_user(walk.level);
+	unwind_user(&walk);
 	*why = walk.head.truncated;
 	count = walk.head.words_count < max ? walk.head.words_count : max;
 	for (size_t i = 0; i < count; i++)

@@ -42,6 +42,11 @@ struct services {
 	const char *state_dir; /* NULL: nothing is kept for the next start */
 	struct fresh *fresh;   /* FRESH_COUNT answers */
 	uint64_t *refused;     /* REFUSALS counts, since the start */
+	/*
+	 * Probes (struct need.begins) that are being loaded for the start, which features' requests
+	 * wait for; 0: it has started.
+	 */
+	uint32_t starting;
 };
 
 /*
@@ -101,4 +106,7 @@ struct feature {
 	int (*restore)(const struct services *services, const cJSON *saved, bool same_boot,
 		       struct why *why);
 	uint32_t put_begins; /* of what a PUT needs: struct need.begins */
+	/* What a body begins, by itself: struct need.begins; 0 also if it is refused. Changes it.
+	 */
+	uint32_t (*body_begins)(char *data, size_t bytes);
 };

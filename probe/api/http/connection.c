@@ -150,7 +150,7 @@ void connections_init(struct connections *connections, struct loop *loop)
 {
 	*connections = (struct connections){
 		.loop = loop,
-		.timer = {.expired = close_late, .arg = connections},
+		.timer = {.expired = close_late, .arg = connections, .name = "http"},
 		.max = allowed_connections(),
 	};
 }

@@ -192,8 +192,10 @@ static void suspend_request(struct http_request *request)
 	MHD_suspend_connection(request->mhd);
 	if (!request->answer.cancel && !request->answer.stream)
 		return;
-	request->hangup = (struct loop_watch){
-		.fd = dup(request->connection->fd), .ready = on_hangup, .arg = request};
+	request->hangup = (struct loop_watch){.fd = dup(request->connection->fd),
+					      .ready = on_hangup,
+					      .arg = request,
+					      .name = "http"};
 	if (request->hangup.fd >= 0 &&
 	    loop_watch_hangup(request->server->loop, &request->hangup) < 0) {
 		close(request->hangup.fd);
@@ -271,6 +273,7 @@ static void objects_loaded(void *arg)
 /* Returns whether the request has to wait until BPF objects are loaded that it needs. */
 static bool waits_for_objects(struct http_request *request, const char *path, const char *method)
 {
+	const struct services *services = request->server->services;
 	struct call call;
 	struct need need;
 
@@ -278,8 +281,10 @@ static bool waits_for_objects(struct http_request *request, const char *path, co
 		return false;
 	set_call(request, path, method, &call);
 	call_need(&call, &need);
-	return need.begins && engine_prepare(request->server->services->engine, need.begins,
-					     objects_loaded, request);
+	if (!call_is_page(&call))
+		need.begins |= services->starting;
+	return need.begins &&
+	       engine_prepare(services->engine, need.begins, objects_loaded, request);
 }
 
 static void read_query(struct http_request *request)

@@ -193,7 +193,7 @@ int listener_new(struct listener **ret, struct server *server, enum listener_kin
 	listener->server = server;
 	listener->kind = kind;
 	listener->tls = keys != NULL;
-	listener->timer = (struct loop_timer){.expired = on_ready, .arg = listener};
+	listener->timer = (struct loop_timer){.expired = on_ready, .arg = listener, .name = "http"};
 	/* A copy, for the library closes its socket also when it can't start. */
 	int copy = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
 	listener->daemon = copy < 0 ? NULL : start_mhd(listener, copy, keys);
@@ -205,7 +205,7 @@ int listener_new(struct listener **ret, struct server *server, enum listener_kin
 	close(TAKE_FD(*fd));
 	listener->watch = (struct loop_watch){
 		MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, on_ready,
-		listener};
+		listener, "http"};
 	int r = loop_watch(server->loop, &listener->watch);
 	if (r < 0) {
 		MHD_stop_daemon(listener->daemon);

@@ -26,6 +26,7 @@ static const struct metrics_owner rooms[] = {
 	OWNER(engine_measures, engine),
 	OWNER(target_measures, engine.targets),
 	OWNER(job_measures, engine),
+	OWNER(loop_measures, engine.loop),
 	OWNER(container_measures, engine.containers),
 	OWNER(target_container_measures, engine.targets),
 	OWNER(symbol_measures, engine.files),

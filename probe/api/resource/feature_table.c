@@ -11,9 +11,9 @@
 
 static const struct feature features[] = {
 	{"flamegraph", flamegraph_put, flamegraph_get, flamegraph_fetch, flamegraph_need,
-	 flamegraph_save, flamegraph_restore, 0 /* its queue loads: puts.h */},
+	 flamegraph_save, flamegraph_restore, 0 /* its queue loads: puts.h */, flamegraph_begins},
 	{"sched", sched_put, sched_get, sched_fetch, sched_need, sched_save, sched_restore,
-	 WANTED_SCHED},
+	 WANTED_SCHED, sched_begins},
 };
 
 void services_forget(const struct services *services, const void *arg)

@@ -99,6 +99,15 @@ void flamegraph_save(const struct services *services, struct json *json)
 	saved_spec_write(json, &flamegraph_rules, session_spec(services->flamegraph));
 }
 
+uint32_t flamegraph_begins(char *data, size_t bytes)
+{
+	_cleanup_(spec_done) struct spec spec = {0};
+	struct why why;
+	int r = spec_read_unbounded(&flamegraph_rules, data, bytes, &spec, &why);
+
+	return r == 0 && spec.running ? spec.probes : 0;
+}
+
 int flamegraph_restore(const struct services *services, const cJSON *saved, bool same_boot,
 		       struct why *why)
 {

@@ -28,5 +28,6 @@ void flamegraph_fetch(const struct services *services, const char *name, const s
 		      struct answer *answer, void (*ready)(void *arg), void *arg);
 void flamegraph_need(const char *name, const struct query *query, struct need *need);
 void flamegraph_save(const struct services *services, struct json *json);
+uint32_t flamegraph_begins(char *data, size_t bytes);
 int flamegraph_restore(const struct services *services, const cJSON *saved, bool same_boot,
 		       struct why *why);

@@ -82,7 +82,6 @@ void puts_free(struct puts *puts)
 		struct put *put = take_first(puts);
 
 		put->check = NULL; /* it ended with the worker */
-		put->is_loading = false;
 		put_free(put);
 	}
 	worker_free(puts->worker);

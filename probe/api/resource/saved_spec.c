@@ -43,21 +43,24 @@ static int set_starts(struct snoopers *snoopers, const cJSON *starts)
 	return 0;
 }
 
+int spec_read_unbounded(const struct rules *rules, char *data, size_t bytes, struct spec *spec,
+			struct why *why)
+{
+	const struct bounds any = {.roots = {(const char *const[]){"/"}, 1}};
+
+	return request_parse(data, bytes, rules, NULL, &any, spec, NULL, why);
+}
+
 int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot, struct spec *spec,
 		    struct why *why)
 {
 	char *text = cJSON_PrintUnformatted(kept);
-	/*
-	 * A server that isn't allowed any more turns off the uploads, not all; folders that can't
-	 * be used (any more) lose their files, counted.
-	 */
-	const struct bounds any = {.roots = {(const char *const[]){"/"}, 1}};
 	const cJSON *starts = cJSON_GetObjectItemCaseSensitive(kept, STARTS);
 
 	why_set(why, "no memory");
 	if (!text)
 		return -ENOMEM;
-	int r = request_parse(text, strlen(text), rules, NULL, &any, spec, NULL, why);
+	int r = spec_read_unbounded(rules, text, strlen(text), spec, why);
 	cJSON_free(text);
 	if (r < 0)
 		return r;

@@ -14,6 +14,14 @@
 void saved_spec_write(struct json *json, const struct rules *rules, const struct spec *spec);
 
 /*
+ * Reads a body into `spec` as the first one, without the bounds of the conf file: a server that
+ * isn't allowed turns off the uploads, not all; folders that can't be used lose their files,
+ * counted. Changes the body. Errors as saved_spec_read().
+ */
+int spec_read_unbounded(const struct rules *rules, char *data, size_t bytes, struct spec *spec,
+			struct why *why);
+
+/*
  * Reads it into `spec`. `same_boot`: pids and start times still hold. Returns 0, or a negative
  * errno and a sentence in `why`.
  */

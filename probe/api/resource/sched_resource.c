@@ -108,6 +108,15 @@ void sched_save(const struct services *services, struct json *json)
 	saved_spec_write(json, &sched_rules, sched_spec(services->sched));
 }
 
+uint32_t sched_begins(char *data, size_t bytes)
+{
+	_cleanup_(spec_done) struct spec spec = {0};
+	struct why why;
+	int r = spec_read_unbounded(&sched_rules, data, bytes, &spec, &why);
+
+	return r == 0 && spec.running && spec.probes ? WANTED_SCHED : 0;
+}
+
 int sched_restore(const struct services *services, const cJSON *saved, bool same_boot,
 		  struct why *why)
 {

@@ -14,6 +14,7 @@ void sched_fetch(const struct services *services, const char *name, const struct
 		 struct answer *answer, void (*ready)(void *arg), void *arg);
 void sched_need(const char *name, const struct query *query, struct need *need);
 void sched_save(const struct services *services, struct json *json);
+uint32_t sched_begins(char *data, size_t bytes);
 int sched_restore(const struct services *services, const cJSON *saved, bool same_boot,
 		  struct why *why);
 

@@ -16,11 +16,6 @@
 #define STATE_FILE	"state.json"
 #define STATE_BYTES_MAX (4 * REQUEST_BODY_MAX)
 
-static void free_json(cJSON **json)
-{
-	cJSON_Delete(*json);
-}
-
 /* Reads the boot's id: start times of processes hold in their boot only. */
 static void read_boot_id(char id[64])
 {
@@ -73,71 +68,79 @@ static void restore_feature(const struct services *services, const struct featur
 		log_info("%s: the configuration before the stop is restored", feature->name);
 }
 
-void state_restore(const struct services *services)
+/* What was saved; `root` holds it. */
+struct saved_state {
+	cJSON *root;
+	const cJSON *features;
+	bool same_boot;
+};
+
+static void saved_done(struct saved_state *saved)
+{
+	cJSON_Delete(saved->root);
+}
+
+/* Reads the file. Returns false if there is none, or none that can be read, which is logged. */
+static bool saved_read(struct saved_state *saved, const char *folder)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(STATE_BYTES_MAX);
-	const struct feature *features;
-	size_t count = features_table(&features);
 	char boot_id[64];
 
-	if (!services->state_dir || !services->state_dir[0])
-		return;
-	int r = file_read_own(services->state_dir, STATE_FILE, &text);
+	if (!folder || !folder[0])
+		return false;
+	int r = file_read_own(folder, STATE_FILE, &text);
 	if (r == -ENOENT)
-		return;
+		return false;
 	buf_char(&text, '\0');
 	if (r == 0)
 		r = buf_error(&text);
-	_cleanup_(free_json) cJSON *root = r == 0 ? cJSON_Parse(text.data) : NULL;
-	const cJSON *saved = cJSON_GetObjectItemCaseSensitive(root, "features");
-	if (!cJSON_IsObject(saved)) {
-		log_error("%s/" STATE_FILE " can't be read and is ignored: %s", services->state_dir,
+	saved->root = r == 0 ? cJSON_Parse(text.data) : NULL;
+	saved->features = cJSON_GetObjectItemCaseSensitive(saved->root, "features");
+	if (!cJSON_IsObject(saved->features)) {
+		log_error("%s/" STATE_FILE " can't be read and is ignored: %s", folder,
 			  r < 0 ? strerror(-r) : "it is damaged");
-		return;
+		return false;
 	}
 	read_boot_id(boot_id);
 	const char *saved_id =
-		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "boot_id"));
-	bool same_boot = boot_id[0] && saved_id && strcmp(saved_id, boot_id) == 0;
+		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(saved->root, "boot_id"));
+	saved->same_boot = boot_id[0] && saved_id && strcmp(saved_id, boot_id) == 0;
+	return true;
+}
+
+void state_restore(const struct services *services)
+{
+	_cleanup_(saved_done) struct saved_state saved = {0};
+	const struct feature *features;
+	size_t count = features_table(&features);
+
+	if (!saved_read(&saved, services->state_dir))
+		return;
 	for (size_t i = 0; i < count; i++) {
-		const cJSON *one = cJSON_GetObjectItemCaseSensitive(saved, features[i].name);
+		const cJSON *one =
+			cJSON_GetObjectItemCaseSensitive(saved.features, features[i].name);
 
 		if (one)
-			restore_feature(services, &features[i], one, same_boot);
+			restore_feature(services, &features[i], one, saved.same_boot);
 	}
 }
 
-/* Applies a line of probes.init, which has room for one more byte. */
-static void apply_line(const struct services *services, const char *path, unsigned number,
-		       char *line, size_t bytes)
-{
-	while (bytes && isspace((unsigned char)line[0])) {
-		line++;
-		bytes--;
-	}
-	if (!bytes || line[0] == '#')
-		return;
-	size_t name = 0;
-	while (name < bytes && !isspace((unsigned char)line[name]) && line[name] != '{')
-		name++;
-	const struct feature *feature = feature_find(line, name);
-	if (!feature) {
-		log_warn("%s: line %u: no such feature in this version: %.*s", path, number,
-			 (int)(name < 64 ? name : 64), line);
-		return;
-	}
-	struct answer answer = {.body = BUF_INIT(64 * 1024)};
-	feature->put(services, line + name, bytes - name, &answer, NULL, NULL);
-	if (answer.status != 200)
-		log_error("%s: line %u is refused: %.*s", path, number,
-			  (int)strcspn(answer.body.data, "\n"), answer.body.data);
-	buf_done(&answer.body);
-}
+/* A line of probes.init. */
+struct init_line {
+	const char *path;
+	unsigned number;
+	char *name;
+	size_t name_len;
+	char *body; /* with room for one more byte */
+	size_t bytes;
+};
 
-void state_apply_init(const struct services *services, const char *path)
+/* Calls each(arg, line) for the lines of a file that say something. */
+static void each_line(const char *path, void (*each)(void *arg, const struct init_line *line),
+		      void *arg)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(STATE_BYTES_MAX);
-	unsigned number = 1;
+	struct init_line line = {.path = path, .number = 1};
 	int r = file_read(AT_FDCWD, path, &text);
 
 	if (r == -ENOENT)
@@ -147,8 +150,80 @@ void state_apply_init(const struct services *services, const char *path)
 		log_error("%s can't be read: %s", path, strerror(r < 0 ? -r : ENOMEM));
 		return;
 	}
-	for (char *line = text.data, *end; line < text.data + text.len; line = end + 1, number++) {
-		end = memchr(line, '\n', (size_t)(text.data + text.len - line));
-		apply_line(services, path, number, line, (size_t)(end - line));
+	for (char *at = text.data, *end; at < text.data + text.len; at = end + 1, line.number++) {
+		end = memchr(at, '\n', (size_t)(text.data + text.len - at));
+		while (at < end && isspace((unsigned char)*at))
+			at++;
+		line.name = line.body = at;
+		while (line.body < end && !isspace((unsigned char)*line.body) && *line.body != '{')
+			line.body++;
+		line.name_len = (size_t)(line.body - line.name);
+		line.bytes = (size_t)(end - line.body);
+		if (at < end && *at != '#')
+			each(arg, &line);
 	}
+}
+
+static void apply_line(void *arg, const struct init_line *line)
+{
+	const struct services *services = arg;
+	const struct feature *feature = feature_find(line->name, line->name_len);
+
+	if (!feature) {
+		log_warn("%s: line %u: no such feature in this version: %.*s", line->path,
+			 line->number, (int)(line->name_len < 64 ? line->name_len : 64),
+			 line->name);
+		return;
+	}
+	struct answer answer = {.body = BUF_INIT(64 * 1024)};
+	feature->put(services, line->body, line->bytes, &answer, NULL, NULL);
+	if (answer.status != 200)
+		log_error("%s: line %u is refused: %.*s", line->path, line->number,
+			  (int)strcspn(answer.body.data, "\n"), answer.body.data);
+	buf_done(&answer.body);
+}
+
+void state_apply_init(const struct services *services, const char *path)
+{
+	each_line(path, apply_line, (void *)services);
+}
+
+/* ---- what both will begin ---- */
+
+static void add_line(void *arg, const struct init_line *line)
+{
+	uint32_t *probes = arg;
+	const struct feature *feature = feature_find(line->name, line->name_len);
+
+	if (feature)
+		*probes |= feature->body_begins(line->body, line->bytes);
+}
+
+static uint32_t saved_begins(const struct saved_state *saved)
+{
+	const struct feature *features;
+	size_t count = features_table(&features);
+	uint32_t probes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const cJSON *one =
+			cJSON_GetObjectItemCaseSensitive(saved->features, features[i].name);
+		char *text = one ? cJSON_PrintUnformatted(one) : NULL;
+
+		if (text)
+			probes |= features[i].body_begins(text, strlen(text));
+		cJSON_free(text);
+	}
+	return probes;
+}
+
+uint32_t state_begins(const struct services *services, const char *init, bool restores)
+{
+	_cleanup_(saved_done) struct saved_state saved = {0};
+	uint32_t probes = 0;
+
+	each_line(init, add_line, &probes);
+	if (restores && saved_read(&saved, services->state_dir))
+		probes |= saved_begins(&saved);
+	return probes;
 }

@@ -9,6 +9,12 @@
 
 #include "api/feature/feature.h"
 
+/*
+ * Returns the probes (1 << enum probe, WANTED_SCHED) that state_apply_init() of the file `init`
+ * and, if `restores`, state_restore() will begin.
+ */
+uint32_t state_begins(const struct services *services, const char *init, bool restores);
+
 /* Writes the file; does nothing without a state_dir. Failures are logged. */
 void state_save(const struct services *services);
 

@@ -190,6 +190,7 @@ void status_flamegraph(struct json *json, const struct services *services, const
 	status_runtimes(json, &figures);
 	measures_json(json, &symbol_measures, &stats->files);
 	measures_json_object(json, &job_measures, stats);
+	measures_json_object(json, &loop_measures, &stats->loop);
 	measures_json(json, &target_measures, &stats->targets);
 	add_containers(json, stats);
 	json_array(json, "processes");

@@ -204,7 +204,7 @@ static void every_second(void *arg)
 static int watch_fd(struct recording *recording, struct loop_watch *watch, int fd,
 		    void (*ready)(void *arg), void *arg)
 {
-	*watch = (struct loop_watch){.fd = fd, .ready = ready, .arg = arg};
+	*watch = (struct loop_watch){.fd = fd, .ready = ready, .arg = arg, .name = "record"};
 	return fd < 0 ? -errno : loop_watch(recording->core.loop, watch);
 }
 
@@ -259,8 +259,10 @@ static int watch_all(struct recording *recording)
 	if (r == 0 && workload->pid)
 		r = watch_fd(recording, &recording->workload_end, workload->pidfd, workload_ended,
 			     recording);
-	recording->end = (struct loop_timer){.expired = time_is_over, .arg = recording};
-	recording->tick = (struct loop_timer){.expired = every_second, .arg = recording};
+	recording->end =
+		(struct loop_timer){.expired = time_is_over, .arg = recording, .name = "record"};
+	recording->tick =
+		(struct loop_timer){.expired = every_second, .arg = recording, .name = "record"};
 	return r;
 }
 

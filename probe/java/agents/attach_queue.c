@@ -136,9 +136,12 @@ static void await_answer(struct attach_request *question)
 	struct attach_queue *queue = question->queue;
 	uint64_t limit_ms = question->order.limit_ms + KILL_MS;
 
-	question->watch = (struct loop_watch){
-		.fd = question->attach.fd, .ready = answer_comes, .arg = question};
-	question->limit = (struct loop_timer){.expired = limit_passes, .arg = question};
+	question->watch = (struct loop_watch){.fd = question->attach.fd,
+					      .ready = answer_comes,
+					      .arg = question,
+					      .name = "attach"};
+	question->limit =
+		(struct loop_timer){.expired = limit_passes, .arg = question, .name = "attach"};
 	loop_timer_set(queue->loop, &question->limit, loop_now_ns() + limit_ms * NS_PER_MS);
 	if (loop_watch(queue->loop, &question->watch) < 0)
 		loop_timer_set(queue->loop, &question->limit, loop_now_ns());
@@ -300,8 +303,8 @@ int attach_queue_new(struct attach_queue **ret, struct loop *loop, struct worker
 	queue->foreign = foreign;
 	queue->last = &queue->first;
 	queue->at_once = ASKING_AT_ONCE_MAX;
-	queue->turn = (struct loop_call){.run = take_turns, .arg = queue};
-	queue->burial = (struct loop_timer){.expired = bury_all, .arg = queue};
+	queue->turn = (struct loop_call){.run = take_turns, .arg = queue, .name = "attach"};
+	queue->burial = (struct loop_timer){.expired = bury_all, .arg = queue, .name = "attach"};
 	*ret = queue;
 	return 0;
 }

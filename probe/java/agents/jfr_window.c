@@ -285,6 +285,7 @@ bool jfr_end_window(struct jfr *jfr, uint64_t ended_ns, void (*done)(void *arg),
 	jfr->done_arg = arg;
 	jfr->limit.expired = limit_passes;
 	jfr->limit.arg = jfr;
+	jfr->limit.name = "jfr";
 	loop_timer_set(jfr->loop, &jfr->limit, loop_now_ns() + limit * NS_PER_MS);
 	return true;
 }

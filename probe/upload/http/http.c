@@ -177,9 +177,10 @@ int http_new(struct http **ret, struct loop *loop)
 	if (!http)
 		return -ENOMEM;
 	http->loop = loop;
-	http->watch = (struct loop_watch){.fd = -1, .ready = on_sockets, .arg = http};
-	http->timer = (struct loop_timer){.expired = on_timer, .arg = http};
-	http->idle = (struct loop_timer){.expired = on_idle, .arg = http};
+	http->watch =
+		(struct loop_watch){.fd = -1, .ready = on_sockets, .arg = http, .name = "uploads"};
+	http->timer = (struct loop_timer){.expired = on_timer, .arg = http, .name = "uploads"};
+	http->idle = (struct loop_timer){.expired = on_idle, .arg = http, .name = "uploads"};
 	*ret = http;
 	return 0;
 }

@@ -145,7 +145,8 @@ int sender_new(struct sender **ret, const struct sender_setup *setup)
 	/* The numbers of keys are larger than those of earlier daemons. */
 	sender->first_number = (uint64_t)loop_real_ns();
 	sender->next_number = sender->first_number;
-	sender->timer = (struct loop_timer){.expired = pump_on_timer, .arg = sender};
+	sender->timer =
+		(struct loop_timer){.expired = pump_on_timer, .arg = sender, .name = "uploads"};
 	backoff_init(&sender->backoff,
 		     &(struct backoff_times){sender->times.first_ns, sender->times.most_ns,
 					     sender->times.row_most_ns,

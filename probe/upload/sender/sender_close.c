@@ -82,8 +82,8 @@ void sender_close(struct sender *sender, void (*done)(void *arg), void *arg)
 		.arg = arg,
 		.send_until_ns = now_ns + sender->times.close_ns,
 		.write_until_ns = now_ns + 2 * sender->times.close_ns,
-		.timer = {.expired = end_timer_expired, .arg = sender},
-		.call = {.run = report_end, .arg = sender},
+		.timer = {.expired = end_timer_expired, .arg = sender, .name = "uploads"},
+		.call = {.run = report_end, .arg = sender, .name = "uploads"},
 	};
 	sender_pump(sender);
 }

@@ -250,7 +250,7 @@ int disk_new(struct disk **ret, const struct disk_setup *setup)
 	disk->setup.folder = shared->folder;
 	disk->shared = shared;
 	disk->end = &disk->first;
-	disk->timer = (struct loop_timer){.expired = pause_over, .arg = disk};
+	disk->timer = (struct loop_timer){.expired = pause_over, .arg = disk, .name = "uploads"};
 	*ret = TAKE_PTR(disk);
 	return 0;
 }

@@ -145,6 +145,13 @@ def test_get_has_the_same_numbers(shown):
     assert compared > 90
 
 
+def test_each_callback_of_the_loop_has_a_name(shown):
+    loop = shown.get["status"]["loop"]
+    assert loop["longest_us"]["other"] == loop["stalls"]["other"] == 0, loop
+    assert {"http", "rings", "drain", "uploads", "urgent", "foreign", "bulk"} <= set(loop["longest_us"]), loop
+    assert max(loop["longest_us"].values()) <= loop["longest_turn_us"]
+
+
 def test_get_has_no_number_that_is_not_in_the_document(shown):
     known = [re.escape(path).replace(r"\*", r"\w+") for row in rows() for path, _ in row.paths]
     processes = r"status\.processes(\..*)?"

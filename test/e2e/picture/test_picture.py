@@ -1,6 +1,7 @@
 """The flame graph in a browser: headless Chromium clicks, types and looks."""
 import re
 import time
+from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 
@@ -277,6 +278,11 @@ def test_a_picture_without_samples_is_no_error(draw):
         picture.page.key("Escape")
 
 
+def shown(part, whole):
+    """The percentage as the picture shows it: a half goes up."""
+    return Decimal(100 * part / whole).quantize(Decimal("0.01"), ROUND_HALF_UP)
+
+
 def test_the_daemons_picture_says_what_its_text_says(profiler, start, chromium):
     demo = start("demo", 60)
     profiler.profile("^demo$")
@@ -294,12 +300,12 @@ def test_the_daemons_picture_says_what_its_text_says(profiler, start, chromium):
             s.value for s in profile.stacks
             if {"price_order", "find_price", "compress"} & set(s.frames)
         )  # fmt: skip
-        assert picture.text("matched") == f"Matched: {100 * hits / total:.2f}%"
+        assert picture.text("matched") == f"Matched: {shown(hits, total)}%"
         picture.click("pack_order")
         of = profile.total("pack_order")
         assert picture.frame("pack_order").value == of
-        view = 100 * profile.total("compress") / of
-        assert picture.text("matched").endswith(f"{view:.2f}% of this view")
+        view = shown(profile.total("compress"), of)
+        assert picture.text("matched").endswith(f"{view}% of this view")
         assert "parse_order" not in picture.shown
 
 

@@ -215,6 +215,28 @@ static void its_folders_are_checked_as_those_of_a_put(void **state)
 	assert_json_at(api_get(api, "/flamegraph")->body, "state", "\"running\"");
 }
 
+/* What the start loads, before anything begins: that of running configurations. */
+static void the_start_knows_what_will_begin(void **state)
+{
+	struct scripted_api *api = *state;
+	const char *none = "/nonexistent/probes.init";
+	char path[API_PATH_BYTES + 16], text[2048];
+
+	assert_int_equal(state_begins(&api->services, none, true), 0);
+	api_choose(api, "\"oncpu\",\"mem\"", "");
+	assert_int_equal(state_begins(&api->services, none, true),
+			 1u << PROBE_ONCPU | 1u << PROBE_MEM);
+	assert_int_equal(state_begins(&api->services, none, false), 0);
+	api_put(api, "/sched", SCHED_BODY);
+	api_put(api, "/flamegraph", "{\"state\":\"stopped\"}");
+	assert_int_equal(state_begins(&api->services, none, true), WANTED_SCHED);
+	snprintf(text, sizeof(text), "# flamegraph {}\nnothing {}\nsched {\nflamegraph %s",
+		 api_body(api, "\"offcpu\"", ""));
+	folder_put(&api->folder, "probes.init", text, strlen(text));
+	snprintf(path, sizeof(path), "%s/probes.init", api->folder.path);
+	assert_int_equal(state_begins(&api->services, path, false), 1u << PROBE_OFFCPU);
+}
+
 static void without_such_a_file_nothing_begins(void **state)
 {
 	struct scripted_api *api = *state;
@@ -241,6 +263,7 @@ int main(void)
 		WORKER(the_first_configuration_is_lines_of_puts),
 		WORKER(a_line_that_is_refused_leaves_the_others),
 		WORKER(its_folders_are_checked_as_those_of_a_put),
+		WORKER(the_start_knows_what_will_begin),
 		WORKER(without_such_a_file_nothing_begins),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,24 @@ static void processes_jobs_and_containers(void **state)
 	assert_keys(&target_container_measures, &targets, "\"searches_failed\":4");
 }
 
+static void the_loop(void **state)
+{
+	const struct loop_stalls loop = {.causes = {"other", "http"},
+					 .longest_us = {1, 2000003},
+					 .stalls = {4, 5},
+					 .longest_turn_us = 6000007};
+
+	(void)state;
+	assert_lines(&loop_measures, &loop,
+		     "loop_longest_stall_seconds{cause=\"other\"} 0.000001\n"
+		     "loop_longest_stall_seconds{cause=\"http\"} 2.000003\n"
+		     "loop_stalls_total{cause=\"other\"} 4\n"
+		     "loop_stalls_total{cause=\"http\"} 5\nloop_longest_turn_seconds 6.000007\n");
+	assert_keys(&loop_measures, &loop,
+		    "\"longest_us\":{\"other\":1,\"http\":2000003},"
+		    "\"stalls\":{\"other\":4,\"http\":5},\"longest_turn_us\":6000007");
+}
+
 static void names_of_functions(void **state)
 {
 	const struct symbol_files_stats stats = {
@@ -358,6 +376,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(windows_and_profiles),
 		cmocka_unit_test(processes_jobs_and_containers),
+		cmocka_unit_test(the_loop),
 		cmocka_unit_test(names_of_functions),
 		cmocka_unit_test(files),
 		cmocka_unit_test(unwind_tables),

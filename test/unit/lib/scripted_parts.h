@@ -1,9 +1,76 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The scripted tracer's parts: hooks/tracer_*.h and kernel/tracer_waits.h. Included by
- * scripted_tracer.h. */
+/* The scripted tracer's parts: hooks/tracer_*.h, kernel/preload.h and kernel/tracer_waits.h.
+ * Included by scripted_tracer.h. */
 #pragma once
 
 #include "unit/lib/scripted_kernel.h"
+
+/* ---- objects that are loaded ahead: when the test says so ---- */
+
+const struct loadable *const life_loads[] = {NULL}, *const sample_loads[] = {NULL},
+			     *const sched_loads[] = {NULL}, *const offcpu_loads[] = {NULL},
+			     *const faults_loads[] = {NULL}, *const calls_loads[] = {NULL};
+
+#define SCRIPTED_PRELOADS 8
+
+static bool scripted_loads_wait; /* until scripted_loaded() */
+static struct {
+	void (*done)(void *arg);
+	void *arg;
+} scripted_preloads[SCRIPTED_PRELOADS];
+
+int tracer_load_ahead(struct tracer *tracer, struct worker *worker)
+{
+	(void)tracer, (void)worker;
+	return 0;
+}
+
+bool tracer_preload(struct tracer *tracer, const struct loadable *const *const lists[],
+		    size_t lists_count, void (*done)(void *arg), void *arg)
+{
+	(void)tracer, (void)lists;
+	assert_true(lists_count > 0);
+	for (int i = 0; scripted_loads_wait && i < SCRIPTED_PRELOADS; i++) {
+		if (scripted_preloads[i].done)
+			continue;
+		scripted_preloads[i].done = done;
+		scripted_preloads[i].arg = arg;
+		return true;
+	}
+	return false;
+}
+
+void tracer_preload_forget(struct tracer *tracer, const void *arg)
+{
+	(void)tracer;
+	for (int i = 0; i < SCRIPTED_PRELOADS; i++) {
+		if (scripted_preloads[i].arg == arg)
+			scripted_preloads[i].done = NULL;
+	}
+}
+
+/* Returns how many wait for objects. */
+static inline unsigned scripted_loading(void)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < SCRIPTED_PRELOADS; i++)
+		count += scripted_preloads[i].done != NULL;
+	return count;
+}
+
+/* Objects are loaded: all who wait go on, and nobody waits any more. */
+static inline void scripted_loaded(void)
+{
+	scripted_loads_wait = false;
+	for (int i = 0; i < SCRIPTED_PRELOADS; i++) {
+		void (*done)(void *arg) = scripted_preloads[i].done;
+
+		scripted_preloads[i].done = NULL;
+		if (done)
+			done(scripted_preloads[i].arg);
+	}
+}
 
 int tracer_offcpu(struct tracer *tracer, const struct offcpu_settings *settings, struct why *why)
 {

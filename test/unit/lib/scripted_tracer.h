@@ -302,8 +302,7 @@ void tracer_swap(struct tracer *tracer, struct window_counts *counts)
 		return;
 	tracer->window++;
 	for (size_t i = 0; i < tracer->counts_count; i++)
-		counts->list[i] =
-			(struct counted){tracer->counts[i].key, tracer->counts[i].count};
+		counts->list[i] = (struct counted){tracer->counts[i].key, tracer->counts[i].count};
 	counts->count = tracer->counts_count;
 	counts->is_read = false;
 	tracer->counts_count = 0;

@@ -251,6 +251,140 @@ static void a_hang_up_is_seen_behind_what_was_sent(void **state)
 	close(fds[0]);
 }
 
+/* ---- stalls ---- */
+
+/* A callback that takes some time, and may have a call run meanwhile. */
+struct slow {
+	struct loop *loop;
+	unsigned ms;
+	bool stops;
+	struct loop_call *call; /* NULL: none */
+};
+
+static void take_long(void *arg)
+{
+	struct slow *slow = arg;
+
+	usleep(slow->ms * 1000);
+	if (slow->call) {
+		loop_post(slow->loop, slow->call);
+		loop_flush(slow->loop);
+	}
+	if (slow->stops)
+		loop_stop(slow->loop);
+}
+
+/* Returns the place of a cause, or -1. */
+static int cause_at(const struct loop_stalls *stalls, const char *cause)
+{
+	for (int i = 0; i < LOOP_CAUSES_MAX && stalls->causes[i]; i++) {
+		if (strcmp(stalls->causes[i], cause) == 0)
+			return i;
+	}
+	return -1;
+}
+
+/* A callback of `ms` and more counts under that name, once as the longest. */
+static void assert_longest(const struct loop *loop, const char *cause, unsigned ms, unsigned stalls)
+{
+	const struct loop_stalls *all = loop_stalls(loop);
+	int at = cause_at(all, cause);
+
+	assert_true(at >= 0);
+	assert_true(all->longest_us[at] >= ms * 1000);
+	assert_int_equal(all->stalls[at], stalls);
+}
+
+static void a_slow_callback_counts_under_its_name(void **state)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], "x", 1), 1);
+	struct slow slows[] = {{.loop = loop, .ms = 101},
+			       {.loop = loop, .ms = 102},
+			       {.loop = loop, .ms = 103, .stops = true}};
+	struct loop_watch watch = {fds[0], take_long, &slows[0], "pipe"};
+	struct loop_call call = {.run = take_long, .arg = &slows[1], .name = "call"};
+	struct loop_timer end = {.expired = take_long, .arg = &slows[2], .name = "timer"};
+	assert_int_equal(loop_watch(loop, &watch), 0);
+	loop_post(loop, &call);
+	loop_timer_set(loop, &end, 1);
+	assert_int_equal(loop_run(loop), 0);
+	assert_longest(loop, "pipe", 101, 1);
+	assert_longest(loop, "call", 102, 1);
+	assert_longest(loop, "timer", 103, 1);
+	assert_longest(loop, "loop", 0, 0); /* its watch has run the posted call */
+	assert_longest(loop, "other", 0, 0);
+	assert_true(loop_stalls(loop)->longest_turn_us >= 306000);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void the_longest_stays_and_time_without_a_callback_does_not_count(void **state)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+	struct slow slows[] = {{.ms = 30}, {.ms = 2}, {.ms = 1, .stops = true}};
+	static const char *const names[] = {"job", "job", NULL};
+	struct loop_timer timers[3];
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	uint64_t now = loop_now_ns();
+	for (int i = 0; i < 3; i++) {
+		slows[i].loop = loop;
+		timers[i] = (struct loop_timer){take_long, &slows[i], .name = names[i]};
+		loop_timer_set(loop, &timers[i], now + (uint64_t)i * 150 * NS_PER_MS);
+	}
+	assert_int_equal(loop_run(loop), 0);
+	assert_longest(loop, "job", 30, 0);  /* though it waited for 150 ms between them */
+	assert_longest(loop, "other", 1, 0); /* it has no name */
+}
+
+static void names_are_bounded_and_compared_as_text(void **state)
+{
+	static char names[LOOP_CAUSES_MAX + 3][8];
+	struct loop_stalls stalls;
+
+	(void)state;
+	loop_stalls_init(&stalls);
+	for (int i = 0; i < LOOP_CAUSES_MAX + 3; i++) {
+		snprintf(names[i], sizeof(names[i]), "n%d", i);
+		loop_stalls_add(&stalls, names[i], 1000);
+	}
+	assert_string_equal(stalls.causes[0], "other");
+	assert_string_equal(stalls.causes[LOOP_CAUSES_MAX - 1], "n30");
+	char again[] = "n3"; /* another pointer */
+	loop_stalls_add(&stalls, again, LOOP_STALL_NS + 1000);
+	assert_int_equal(stalls.stalls[4], 1);
+	assert_int_equal(stalls.longest_us[4], LOOP_STALL_NS / 1000 + 1);
+	assert_ptr_equal(stalls.causes[4], names[3]);
+	loop_stalls_add(&stalls, names[LOOP_CAUSES_MAX + 2], LOOP_STALL_NS);
+	assert_int_equal(stalls.stalls[0], 0); /* not longer than that */
+	loop_stalls_add(&stalls, names[LOOP_CAUSES_MAX + 2], LOOP_STALL_NS + 1);
+	loop_stalls_add(&stalls, NULL, LOOP_STALL_NS + 1);
+	assert_int_equal(stalls.stalls[0], 2);
+}
+
+static void a_callback_that_flushes_counts_without_the_calls_that_it_has_run(void **state)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	struct slow inner = {.loop = loop, .ms = 120};
+	struct loop_call call = {.run = take_long, .arg = &inner, .name = "inner"};
+	struct slow outer = {.loop = loop, .ms = 20, .stops = true, .call = &call};
+	struct loop_timer timer = {.expired = take_long, .arg = &outer, .name = "outer"};
+	loop_timer_set(loop, &timer, 1);
+	assert_int_equal(loop_run(loop), 0);
+	assert_longest(loop, "outer", 20, 0);
+	assert_longest(loop, "inner", 120, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +395,10 @@ int main(void)
 		cmocka_unit_test(a_watch_may_unwatch_itself_and_another_that_is_ready),
 		cmocka_unit_test(a_hang_up_is_seen_behind_what_was_sent),
 		cmocka_unit_test(a_descriptor_that_cannot_be_watched_is_an_error),
+		cmocka_unit_test(a_slow_callback_counts_under_its_name),
+		cmocka_unit_test(the_longest_stays_and_time_without_a_callback_does_not_count),
+		cmocka_unit_test(names_are_bounded_and_compared_as_text),
+		cmocka_unit_test(a_callback_that_flushes_counts_without_the_calls_that_it_has_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,31 @@ static void done_is_never_called_inside_submit(void **state)
 	scene_done(&scene);
 }
 
+static void end_slowly(struct job *job, bool finished)
+{
+	usleep(3000);
+	task_done(job, finished);
+}
+
+static void the_end_of_a_job_counts_under_its_workers_name(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_make(&scene, NS_PER_S);
+	struct task *task = new_task(&scene, 'a', NULL);
+	task->job.done = end_slowly;
+	worker_submit(scene.worker, &task->job);
+	run_until(&scene, 1, "a");
+	const struct loop_stalls *stalls = loop_stalls(scene.loop);
+	int i = 0;
+	while (stalls->causes[i] && strcmp(stalls->causes[i], "test") != 0)
+		i++;
+	assert_non_null(stalls->causes[i]);
+	assert_true(stalls->longest_us[i] >= 3000);
+	scene_done(&scene);
+}
+
 static void a_hanging_job_is_given_up_and_the_queue_goes_on(void **state)
 {
 	struct scene scene;
@@ -368,6 +393,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs_run_in_the_order_of_submission),
 		cmocka_unit_test(done_is_never_called_inside_submit),
+		cmocka_unit_test(the_end_of_a_job_counts_under_its_workers_name),
 		cmocka_unit_test(a_hanging_job_is_given_up_and_the_queue_goes_on),
 		cmocka_unit_test(a_job_that_is_past_what_hangs_may_take_longer),
 		cmocka_unit_test(a_job_without_limit_is_not_given_up),

@@ -10,6 +10,8 @@ struct fruit {
 	uint32_t pears;
 	uint64_t eaten[3], ripe[2];
 	double age_s;
+	const char *sorts[3];
+	uint32_t of_sort[3];
 };
 
 static const char *eater(unsigned value)
@@ -41,7 +43,7 @@ static void write_named(struct buf *out, const struct measure *row, const void *
 }
 
 static const struct measure_label by = {"by", eater, 1, 3};
-static const struct measure_label state = {.name = "state"};
+static const struct measure_label state = {.name = "state"}, sort = {.name = "sort"};
 
 static const struct measure rows[] = {
 	{"apples_total", "apples", COUNTER, "Apples.", MEASURE_AT(fruit, apples)},
@@ -54,12 +56,13 @@ static const struct measure rows[] = {
 	{"both", "both", GAUGE, "Both.", .count = both},
 	{"age_seconds", NULL, GAUGE, "Age.", .seconds = age_of},
 	{"named", NULL, GAUGE, "By tree.", .lines = write_named, .labels = "tree"},
+	{"sorts", "sorts", GAUGE, "By sort.", MEASURE_EACH_NAMED(fruit, of_sort, &sort, sorts)},
 };
 
 static const struct measures fruits = {"Fruit", "status.garden.fruit", MEASURE_ROWS(rows)};
 
 static const struct fruit some = {
-	1, 12345678901234567890ULL, 2, {100, 3, 4}, {5, 6}, 1.25,
+	1, 12345678901234567890ULL, 2, {100, 3, 4}, {5, 6}, 1.25, {"boskoop", "cox"}, {7, 8, 9},
 };
 
 static void metrics_have_a_head_for_each_name_and_a_line_for_each_number(void **state_)
@@ -91,7 +94,11 @@ static void metrics_have_a_head_for_each_name_and_a_line_for_each_number(void **
 				  "stackprobe_age_seconds 1.25\n"
 				  "# HELP stackprobe_named By tree.\n"
 				  "# TYPE stackprobe_named gauge\n"
-				  "stackprobe_named{tree=\"a\"} 2\n");
+				  "stackprobe_named{tree=\"a\"} 2\n"
+				  "# HELP stackprobe_sorts By sort.\n"
+				  "# TYPE stackprobe_sorts gauge\n"
+				  "stackprobe_sorts{sort=\"boskoop\"} 7\n"
+				  "stackprobe_sorts{sort=\"cox\"} 8\n");
 }
 
 static void get_has_the_keys_in_the_order_of_the_rows(void **state_)
@@ -105,7 +112,9 @@ static void get_has_the_keys_in_the_order_of_the_rows(void **state_)
 	measures_json(&json, &fruits, &some);
 	json_object_end(&json);
 	_cleanup_free_ char *text = take_text(&out, NULL);
-#define KEYS "\"apples\":1,\"pears\":2,\"eaten\":{\"bird\":3,\"worm\":4},\"ripe\":5,\"both\":3"
+#define KEYS                                                                                       \
+	"\"apples\":1,\"pears\":2,\"eaten\":{\"bird\":3,\"worm\":4},\"ripe\":5,\"both\":3,"        \
+	"\"sorts\":{\"boskoop\":7,\"cox\":8}"
 	assert_string_equal(text, "{\"fruit\":{" KEYS "}," KEYS "}");
 }
 
@@ -128,7 +137,8 @@ static void the_document_has_a_line_for_each_name_and_each_key(void **state_)
 	"not. |\n"                                                                                 \
 	"| `stackprobe_both` | gauge |  | `status.garden.fruit.both` | Both. |\n"                  \
 	"| `stackprobe_age_seconds` | gauge |  |  | Age. |\n"                                      \
-	"| `stackprobe_named` | gauge | `tree` |  | By tree. |\n"
+	"| `stackprobe_named` | gauge | `tree` |  | By tree. |\n"                                  \
+	"| `stackprobe_sorts` | gauge | `sort` | `status.garden.fruit.sorts.*` | By sort. |\n"
 	assert_string_equal(text, "\n## Fruit\n\n| metric | type | labels | in GET | is |\n"
 				  "|---|---|---|---|---|\n" LINES LINES);
 }

@@ -388,7 +388,7 @@ static void a_buffer_that_the_kernel_filled_cuts_the_walk(void **state)
 	maker.walk->head.words_count = NATIVE_WORDS_MAX - 2;
 	maker.walk->frames_max = USER_FRAMES_MAX;
 	assert_true(unwind_begin(maker.walk, &maker.regs));
-	unwind_user(maker.walk->level);
+	unwind_user(maker.walk);
 	assert_int_equal(maker.walk->head.truncated, TRUNCATED_DEPTH);
 	assert_int_equal(maker.walk->head.words_count, NATIVE_WORDS_MAX);
 }

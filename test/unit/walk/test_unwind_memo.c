@@ -184,7 +184,7 @@ static void a_walk_after_a_comparison_that_failed_reads_for_itself(void **state)
 	maker.pieces[0].start += STACK_BYTES;
 	assert_false(maker_is_known());
 	walk->head.words_count = 0;
-	unwind_user(walk->level);
+	unwind_user(walk);
 	assert_int_equal(walk->head.truncated, TRUNCATED_MEMORY);
 	assert_int_equal(walk->head.words_count, 1);
 }

@@ -253,7 +253,7 @@ static inline void maker_walk_as(uint32_t number)
 	walk->head.truncated = TRUNCATED_NOT;
 	walk->spans_number = number;
 	if (unwind_begin(walk, &maker.regs))
-		unwind_user(walk->level);
+		unwind_user(walk);
 }
 
 /* Walks from maker.regs: what is known of places changes nothing. Returns the cause (enum
