@@ -8,8 +8,6 @@
 
 #include "base/cleanup.h"
 #include "life.skel.h"
-#include "kernel/tracer_waits.h"
-#include "bpf/shared/scheduler.h"
 
 static void add_counters(struct counters *sum, const struct counters *more)
 {
@@ -39,31 +37,6 @@ void tracer_counters(const struct tracer *tracer, struct counters *sum)
 		return;
 	for (int i = 0; i < cpus; i++)
 		add_counters(sum, &each[i]);
-}
-
-void tracer_wait_for_programs(const struct tracer *tracer)
-{
-	uint32_t zero = 0;
-	int inner = bpf_map__fd(tracer->life->maps.control);
-
-	bpf_map_update_elem(tracer->barrier_fd, &zero, &inner, BPF_ANY);
-}
-
-void tracer_swap(struct tracer *tracer, struct window_counts *counts)
-{
-	if (!tracer->control)
-		return;
-	uint64_t ended = tracer->control->window;
-	tracer_waits_close(tracer, ended);
-	__atomic_store_n(&tracer->control->window, ended + 1, __ATOMIC_SEQ_CST);
-	tracer_wait_for_programs(tracer);
-	tracer_waits_flush(tracer);
-	tracer_window_ended(tracer);
-	const struct life_bpf *life = tracer->life;
-	bool odd = ended & 1;
-	window_counts_open(counts,
-			   bpf_map__fd(odd ? life->maps.counts_odd : life->maps.counts_even),
-			   bpf_map__fd(odd ? life->maps.sent_odd : life->maps.sent_even));
 }
 
 static uint64_t program_time_ns(int fd)

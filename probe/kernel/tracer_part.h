@@ -12,6 +12,7 @@
 #include "kernel/preload.h"
 #include "kernel/tracer.h"
 #include "kernel/window_counts.h"
+#include "loop/worker.h"
 
 struct sched_settings;
 

@@ -12,6 +12,7 @@
 
 struct tracer;
 struct window_counts;
+struct worker;
 
 /* An entry of a window's counts. */
 struct counted {
@@ -24,11 +25,13 @@ int window_counts_new(struct window_counts **ret);
 void window_counts_free(struct window_counts *counts);
 
 /*
- * Begins a new window. Those of the window that ends can be read by window_counts_read(), which
- * has to be called before the next swap. Its last stacks come by tracer_read_stacks(). Nothing
- * happens while the tracer is stopped. Loop thread.
+ * Begins a new window, and calls done(arg), later or at once, when the counts of the window that
+ * ended are complete: then window_counts_read() reads them, which has to be called before the next
+ * swap, and the last stacks come by tracer_read_stacks(). Jobs of `worker` wait for that. There are
+ * no counts if the tracer is stopped, or stops meanwhile. Loop thread.
  */
-void tracer_swap(struct tracer *tracer, struct window_counts *counts);
+void tracer_swap(struct tracer *tracer, struct worker *worker, struct window_counts *counts,
+		 void (*done)(void *arg), void *arg);
 
 /*
  * Reads the counts, and makes room for those of the window after the next. Returns 0, also if there

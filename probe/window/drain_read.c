@@ -189,6 +189,15 @@ static void stacks_read(void *arg)
 	pieces_begin(&drain->pieces, look_at_some, all_looked_at);
 }
 
+/* All of the window is there to be read. */
+static void window_ended(void *arg)
+{
+	struct drain *drain = arg;
+
+	read_counts(drain);
+	pieces_begin(&drain->pieces, read_some_stacks, stacks_read);
+}
+
 static void swap_window(void *arg)
 {
 	struct drain *drain = arg;
@@ -197,11 +206,9 @@ static void swap_window(void *arg)
 	/* a process that ends after this may be in the next window */
 	drain->swapped_ns = loop_now_ns();
 	drain->dropped = drain->looked = false;
-	tracer_swap(drain->setup.tracer, drain->counts);
+	tracer_swap(drain->setup.tracer, drain->setup.urgent, drain->counts, window_ended, drain);
 	drain_window_began(drain);
 	drain->setup.began(drain->setup.arg, tracer_window(drain->setup.tracer));
-	read_counts(drain);
-	pieces_begin(&drain->pieces, read_some_stacks, stacks_read);
 }
 
 void drain_read(struct drain *drain)

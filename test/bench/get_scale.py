@@ -82,6 +82,12 @@ def collect(daemon, work, stacks, probe):
     return target
 
 
+def longest(daemon):
+    """The longest callbacks of the daemon's loop, by cause, in ms, of those above 5 ms."""
+    by_cause = daemon.config()["status"]["loop"]["longest_us"]
+    return {cause: us // 1000 for cause, us in by_cause.items() if us > 5000}
+
+
 def percent(waits):
     return f"median {statistics.median(waits) * 1e3:.1f}, longest {max(waits) * 1e3:.1f} ms"
 
@@ -104,7 +110,8 @@ def measure(work, stacks, probe, output):
             f"get_scale: {probe}.{output}, {count} stacks: GET {first * 1e3:.0f} ms, again "
             f"{second * 1e3:.0f} ms, beyond rendering {(first - second) * 1e3:.0f} ms, "
             f"{size / 1e6:.1f} MB; /healthz meanwhile {percent(waits)} ({len(waits)} answers), "
-            f"the second time {percent(others)}; before {percent(quiet)}; lost "
+            f"the second time {percent(others)}; before {percent(quiet)}; longest of the "
+            f"loop, ms {longest(daemon)}; lost "
             f"{({k: v for k, v in daemon.probe(probe)['lost'].items() if v})}"
         )
     finally:

@@ -21,6 +21,7 @@
 #include "heap/mmap_ranges.h"
 #include "hooks/hooks_state.h"
 #include "kernel/window_counts.h"
+#include "loop/worker.h"
 #include "alloc/uprobes.h"
 
 #define RANGES_MAX 1000
@@ -28,6 +29,7 @@
 struct test {
 	struct loop *loop;
 	struct tracer *tracer;
+	struct worker *worker;
 	struct window_counts *counts;
 	struct mmap_ranges *mapped;
 	struct uprobes *uprobes;
@@ -90,7 +92,6 @@ static void add_counts(struct test *test)
 {
 	size_t count;
 
-	tracer_swap(test->tracer, test->counts);
 	while (tracer_read_stacks(test->tracer))
 		;
 	if (window_counts_read(test->counts) < 0)
@@ -104,8 +105,10 @@ static void add_counts(struct test *test)
 	}
 }
 
-static void tell(struct test *test)
+/* Tells it, when the window has ended. */
+static void tell(void *arg)
 {
+	struct test *test = arg;
 	struct live_alloc *holdings = NULL;
 	struct counters counters;
 	uint64_t lost = 0;
@@ -137,7 +140,7 @@ static void on_input(void *arg)
 	if (read(STDIN_FILENO, line, sizeof(line)) <= 0)
 		loop_stop(test->loop);
 	else
-		tell(test);
+		tracer_swap(test->tracer, test->worker, test->counts, tell, test);
 }
 
 /* Its mappings, as code without tables. */
@@ -200,6 +203,8 @@ static int begin(struct test *test, pid_t pid, bool plain)
 	int r = loop_new(&test->loop);
 
 	if (r == 0)
+		r = worker_new(&test->worker, test->loop, "windows", NS_PER_S);
+	if (r == 0)
 		r = window_counts_new(&test->counts);
 	if (r == 0)
 		r = maps_read(pid, 0, &test->maps);
@@ -238,6 +243,9 @@ int main(int argc, char **argv)
 		fflush(stdout);
 		r = loop_run(test.loop);
 	}
+	if (test.worker)
+		worker_stop(test.worker);
+	worker_free(test.worker);
 	uprobes_close(test.uprobes);
 	window_counts_free(test.counts);
 	tracer_free(test.tracer);

@@ -296,16 +296,21 @@ void window_counts_clear(struct window_counts *counts)
 	counts->count = 0;
 }
 
-void tracer_swap(struct tracer *tracer, struct window_counts *counts)
+void tracer_swap(struct tracer *tracer, struct worker *worker, struct window_counts *counts,
+		 void (*done)(void *arg), void *arg)
 {
-	if (!tracer->started)
-		return;
-	tracer->window++;
-	for (size_t i = 0; i < tracer->counts_count; i++)
-		counts->list[i] = (struct counted){tracer->counts[i].key, tracer->counts[i].count};
-	counts->count = tracer->counts_count;
-	counts->is_read = false;
-	tracer->counts_count = 0;
+	(void)worker;
+	counts->count = 0;
+	if (tracer->started) {
+		tracer->window++;
+		for (size_t i = 0; i < tracer->counts_count; i++)
+			counts->list[i] =
+				(struct counted){tracer->counts[i].key, tracer->counts[i].count};
+		counts->count = tracer->counts_count;
+		counts->is_read = false;
+		tracer->counts_count = 0;
+	}
+	done(arg);
 }
 
 int window_counts_read(struct window_counts *counts)
