@@ -58,7 +58,14 @@ struct placed_pair {
 	uint32_t spot;
 };
 
+/* A spot that was looked up lately. */
+struct recent_spot {
+	struct spot_key key;
+	uint32_t number; /* plus 1; 0: none */
+};
+
 #define PLACED_BITS 10
+#define RECENT_BITS 10
 
 /* Max native frames of a stack after expanding inlined Java methods. */
 #define NATIVE_PLACES_MAX (WORDS_MAX - PYTHON_FRAMES_MAX)
@@ -66,13 +73,14 @@ struct placed_pair {
 _Static_assert(NATIVE_PLACES_MAX > NATIVE_WORDS_MAX, "each word has a place");
 
 /*
- * Buffers to place one stack, and a cache of pairs placed lately: a program's stacks are made of
- * few.
+ * Buffers to place one stack, and caches of pairs and spots placed lately: a program's stacks are
+ * made of few.
  */
 struct place_room {
 	uint8_t natives[NATIVE_PLACES_MAX], pythons[PYTHON_FRAMES_MAX];
 	uint32_t spots[WORDS_MAX];
 	struct placed_pair placed[1 << PLACED_BITS];
+	struct recent_spot recent[1 << RECENT_BITS];
 };
 
 /* Stacks of one probe that a Java VM has recorded. */
