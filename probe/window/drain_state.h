@@ -52,8 +52,8 @@ struct naming_job {
 	struct batch_result result;
 };
 
-/* Most words of stacks that a piece looks at: 2 ms. */
-#define DRAIN_PIECE_WORDS (16u * 1024)
+/* Most words of stacks that a piece looks at: 1 ms. */
+#define DRAIN_PIECE_WORDS (8u * 1024)
 
 /* Reads the current window, step by step; the last step calls drain_ended(). */
 void drain_read(struct drain *drain);
