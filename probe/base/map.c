@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/keys.h"
 
 struct map {
 	char *slots;
@@ -72,7 +71,7 @@ static size_t find_slot(const struct map *map, const void *key)
 {
 	size_t i = home_of(map, key);
 
-	while (*slot_at(map, i) && !keys_equal(slot_at(map, i) + KEY_OFFSET, key, map->key_bytes))
+	while (*slot_at(map, i) && memcmp(slot_at(map, i) + KEY_OFFSET, key, map->key_bytes) != 0)
 		i = (i + 1) & (map->capacity - 1);
 	return i;
 }
