@@ -334,5 +334,7 @@ int main(void)
 		cmocka_unit_test(without_a_group_asked_for_nobody_is_of_it),
 		cmocka_unit_test(a_user_has_one_share_over_both_kinds_of_socket),
 	};
+
+	own_network();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -298,5 +298,7 @@ int main(void)
 	};
 
 	leave_network();
+
+	own_network();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
