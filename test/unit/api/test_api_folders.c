@@ -38,35 +38,6 @@ static const char *body_in(struct scripted_api *api, const char *folder)
 	return api_body(api, "\"oncpu\"", more);
 }
 
-/* A PUT whose answer may come later. */
-struct put {
-	struct http_client client;
-	char *request;
-};
-
-static void put_begin(struct put *put, struct scripted_api *api, const char *body)
-{
-	put->request = api_request("PUT", "/flamegraph", "Connection: close\r\n", body);
-	http_open_at(&put->client, api->socket);
-	http_send(&put->client, put->request);
-	http_turn(&put->client);
-}
-
-static void put_end(struct put *put)
-{
-	http_close(&put->client);
-	free(put->request);
-}
-#define _cleanup_put_ _cleanup_(put_end)
-
-static unsigned put_answer(struct put *put, struct scripted_api *api)
-{
-	struct reply reply;
-
-	api_answer(api, &put->client, &reply);
-	return reply.status;
-}
-
 static bool is_checked(void *arg)
 {
 	(void)arg;
@@ -115,19 +86,21 @@ static void a_folder_elsewhere_is_refused_without_a_look(void **state)
 static void puts_that_come_meanwhile_are_taken_in_their_order(void **state)
 {
 	struct scripted_api *api = *state;
-	_cleanup_put_ struct put first, second, third;
+	_cleanup_asking_ struct asking first, second, third;
 
 	pthread_mutex_lock(&gate);
-	put_begin(&first, api, body_in(api, "first"));
+	api_begin_ask(&first, api, "PUT", "/flamegraph", body_in(api, "first"));
 	scripted_core_until(&api->core, is_checked, NULL);
-	put_begin(&second, api, "{\"params\":{\"icicle\":1,\"max_overhead\":7}}");
+	api_begin_ask(&second, api, "PUT", "/flamegraph",
+		      "{\"params\":{\"icicle\":1,\"max_overhead\":7}}");
 	assert_string_equal(api_get(api, "/flamegraph")->body, "{}\n"); /* GET waits for none */
-	put_begin(&third, api, "{\"params\":{\"max_overhead\":8},\"state\":\"nonsense\"}");
+	api_begin_ask(&third, api, "PUT", "/flamegraph",
+		      "{\"params\":{\"max_overhead\":8},\"state\":\"nonsense\"}");
 	assert_int_equal(api_get(api, "/healthz")->status, 200);
 	pthread_mutex_unlock(&gate);
-	assert_int_equal(put_answer(&first, api), 200);
-	assert_int_equal(put_answer(&second, api), 200); /* it chose no process: the first did */
-	assert_int_equal(put_answer(&third, api), 400);
+	assert_int_equal(asking_status(&first, api), 200);
+	assert_int_equal(asking_status(&second, api), 200); /* it chose no process: the first did */
+	assert_int_equal(asking_status(&third, api), 400);
 	const char *body = api_get(api, "/flamegraph")->body;
 	assert_json_at(body, "params.icicle", "1");
 	assert_json_at(body, "params.max_overhead", "7");
@@ -180,11 +153,11 @@ static void what_is_withdrawn_is_not_applied(void **state)
 static void a_folder_that_does_not_answer_is_a_503_and_nothing_has_changed(void **state)
 {
 	struct scripted_api *api = *state;
-	_cleanup_put_ struct put put;
+	_cleanup_asking_ struct asking put;
 	struct reply reply;
 
 	pthread_mutex_lock(&gate);
-	put_begin(&put, api, body_in(api, "hangs"));
+	api_begin_ask(&put, api, "PUT", "/flamegraph", body_in(api, "hangs"));
 	scripted_core_until(&api->core, is_checked, NULL);
 	clock_pass(4);
 	api_answer(api, &put.client, &reply);
@@ -197,13 +170,13 @@ static void a_folder_that_does_not_answer_is_a_503_and_nothing_has_changed(void 
 static void the_end_of_the_daemon_answers_those_that_wait(void **state)
 {
 	struct scripted_api *api = *state;
-	_cleanup_put_ struct put first, second;
+	_cleanup_asking_ struct asking first, second;
 	struct reply reply;
 
 	pthread_mutex_lock(&gate);
-	put_begin(&first, api, body_in(api, "first"));
+	api_begin_ask(&first, api, "PUT", "/flamegraph", body_in(api, "first"));
 	scripted_core_until(&api->core, is_checked, NULL);
-	put_begin(&second, api, body_in(api, "second"));
+	api_begin_ask(&second, api, "PUT", "/flamegraph", body_in(api, "second"));
 	assert_int_equal(api_get(api, "/healthz")->status, 200);
 	pthread_mutex_unlock(&gate);
 	api_stop(api);

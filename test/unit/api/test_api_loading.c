@@ -14,36 +14,6 @@ static int end(void **state)
 	return api_end(state);
 }
 
-/* A request whose answer comes later. */
-struct asking {
-	struct http_client client;
-	char *text;
-};
-
-static void ask(struct asking *asking, struct scripted_api *api, const char *method,
-		const char *path, const char *body)
-{
-	asking->text = api_request(method, path, "Connection: close\r\n", body);
-	http_open_at(&asking->client, api->socket);
-	http_send(&asking->client, asking->text);
-	http_turn(&asking->client);
-}
-
-static void asking_end(struct asking *asking)
-{
-	http_close(&asking->client);
-	free(asking->text);
-}
-#define _cleanup_asking_ _cleanup_(asking_end)
-
-static unsigned answer_of(struct asking *asking, struct scripted_api *api)
-{
-	struct reply reply;
-
-	api_answer(api, &asking->client, &reply);
-	return reply.status;
-}
-
 static bool is_loading(void *arg)
 {
 	const unsigned *count = arg;
@@ -61,14 +31,14 @@ static void others_are_answered_while_a_put_loads(void **state)
 	struct scripted_api *api = *state;
 	_cleanup_asking_ struct asking put;
 
-	ask(&put, api, "PUT", "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_begin_ask(&put, api, "PUT", "/flamegraph", api_body(api, "\"oncpu\"", ""));
 	wait_for_loads(api, 1);
 	assert_int_equal(api_get(api, "/healthz")->status, 200);
 	assert_string_equal(api_get(api, "/flamegraph")->body, "{}\n");
 	assert_int_equal(scripted->starts, 0);
 	assert_false(http_is_answered(&put.client));
 	scripted_loaded();
-	assert_int_equal(answer_of(&put, api), 200);
+	assert_int_equal(asking_status(&put, api), 200);
 	assert_json_at(api_get(api, "/flamegraph")->body, "state", "\"running\"");
 	assert_int_equal(scripted->starts, 1);
 	assert_true(folder_has(&api->folder, "state.json"));
@@ -79,14 +49,14 @@ static void a_put_after_it_is_read_on_top_of_it(void **state)
 	struct scripted_api *api = *state;
 	_cleanup_asking_ struct asking first, second;
 
-	ask(&first, api, "PUT", "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_begin_ask(&first, api, "PUT", "/flamegraph", api_body(api, "\"oncpu\"", ""));
 	wait_for_loads(api, 1);
-	ask(&second, api, "PUT", "/flamegraph", "{\"params\":{\"icicle\":1}}");
+	api_begin_ask(&second, api, "PUT", "/flamegraph", "{\"params\":{\"icicle\":1}}");
 	assert_int_equal(api_get(api, "/healthz")->status, 200); /* it has arrived */
 	assert_int_equal(scripted_loading(), 1);
 	scripted_loaded();
-	assert_int_equal(answer_of(&first, api), 200);
-	assert_int_equal(answer_of(&second, api), 200);
+	assert_int_equal(asking_status(&first, api), 200);
+	assert_int_equal(asking_status(&second, api), 200);
 	const char *body = api_get(api, "/flamegraph")->body;
 	assert_json_at(body, "cmd.probe", "[\"oncpu\"]");
 	assert_json_at(body, "params.icicle", "1");
@@ -98,7 +68,7 @@ static void a_start_that_fails_then_is_refused_as_ever(void **state)
 	_cleanup_asking_ struct asking put;
 	struct reply reply;
 
-	ask(&put, api, "PUT", "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_begin_ask(&put, api, "PUT", "/flamegraph", api_body(api, "\"oncpu\"", ""));
 	wait_for_loads(api, 1);
 	scripted_fail(SCRIPTED_START, -EPERM);
 	scripted_loaded();
@@ -125,11 +95,11 @@ static void a_get_of_seconds_loads_first(void **state)
 
 	snprintf(path, sizeof(path), "/flamegraph/oncpu.folded?seconds=1&pid=%d",
 		 (int)api->process.pid);
-	ask(&get, api, "GET", path, NULL);
+	api_begin_ask(&get, api, "GET", path, NULL);
 	wait_for_loads(api, 1);
 	assert_int_equal(scripted->starts, 0);
 	scripted_loaded();
-	assert_int_equal(answer_of(&get, api), 200);
+	assert_int_equal(asking_status(&get, api), 200);
 	assert_int_equal(scripted->starts, 1);
 }
 
@@ -148,11 +118,11 @@ static void sched_loads_first(void **state)
 	struct scripted_api *api = *state;
 	_cleanup_asking_ struct asking put;
 
-	ask(&put, api, "PUT", "/sched", api_all_sched(api));
+	api_begin_ask(&put, api, "PUT", "/sched", api_all_sched(api));
 	wait_for_loads(api, 1);
 	assert_string_equal(api_get(api, "/sched")->body, "{}\n");
 	scripted_loaded();
-	assert_int_equal(answer_of(&put, api), 200);
+	assert_int_equal(asking_status(&put, api), 200);
 	assert_json_at(api_get(api, "/sched")->body, "state", "\"running\"");
 }
 
@@ -162,14 +132,14 @@ static void at_the_start_pages_alone_are_answered(void **state)
 	_cleanup_asking_ struct asking get;
 
 	api->services.starting = 1u << PROBE_ONCPU;
-	ask(&get, api, "GET", "/flamegraph", NULL);
+	api_begin_ask(&get, api, "GET", "/flamegraph", NULL);
 	wait_for_loads(api, 1);
 	assert_int_equal(api_get(api, "/healthz")->status, 200);
 	assert_int_equal(api_get(api, "/metrics")->status, 200);
 	assert_false(http_is_answered(&get.client));
 	api->services.starting = 0;
 	scripted_loaded();
-	assert_int_equal(answer_of(&get, api), 200);
+	assert_int_equal(asking_status(&get, api), 200);
 }
 
 static void who_waits_at_the_end_is_answered(void **state)
@@ -177,8 +147,8 @@ static void who_waits_at_the_end_is_answered(void **state)
 	struct scripted_api *api = *state;
 	_cleanup_asking_ struct asking put, sched;
 
-	ask(&put, api, "PUT", "/flamegraph", api_body(api, "\"oncpu\"", ""));
-	ask(&sched, api, "PUT", "/sched", api_all_sched(api));
+	api_begin_ask(&put, api, "PUT", "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_begin_ask(&sched, api, "PUT", "/sched", api_all_sched(api));
 	wait_for_loads(api, 2);
 	api_restart(api);
 	assert_int_equal(scripted_loading(), 0);
@@ -191,7 +161,7 @@ static void a_client_that_goes_is_forgotten(void **state)
 	struct scripted_api *api = *state;
 	struct asking put;
 
-	ask(&put, api, "PUT", "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_begin_ask(&put, api, "PUT", "/flamegraph", api_body(api, "\"oncpu\"", ""));
 	wait_for_loads(api, 1);
 	asking_end(&put);
 	assert_int_equal(api_get(api, "/healthz")->status, 200);

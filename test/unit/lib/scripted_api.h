@@ -233,6 +233,36 @@ static inline const struct reply *api_ask(struct scripted_api *api, const char *
 	return &api->reply;
 }
 
+/* A request whose answer comes later. */
+struct asking {
+	struct http_client client;
+	char *text;
+};
+
+static inline void api_begin_ask(struct asking *asking, struct scripted_api *api,
+				 const char *method, const char *path, const char *body)
+{
+	asking->text = api_request(method, path, "Connection: close\r\n", body);
+	http_open_at(&asking->client, api->socket);
+	http_send(&asking->client, asking->text);
+	http_turn(&asking->client);
+}
+
+static inline void asking_end(struct asking *asking)
+{
+	http_close(&asking->client);
+	free(asking->text);
+}
+#define _cleanup_asking_ _cleanup_(asking_end)
+
+static inline unsigned asking_status(struct asking *asking, struct scripted_api *api)
+{
+	struct reply reply;
+
+	api_answer(api, &asking->client, &reply);
+	return reply.status;
+}
+
 static inline const struct reply *api_get(struct scripted_api *api, const char *path)
 {
 	return api_ask(api, "GET", path, NULL);
