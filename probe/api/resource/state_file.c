@@ -80,8 +80,9 @@ static void saved_done(struct saved_state *saved)
 	cJSON_Delete(saved->root);
 }
 
-/* Reads the file. Returns false if there is none, or none that can be read, which is logged. */
-static bool saved_read(struct saved_state *saved, const char *folder)
+/* Reads the file. Returns false if there is none, or none that can be read, which is logged if
+ * `says`. */
+static bool saved_read(struct saved_state *saved, const char *folder, bool says)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(STATE_BYTES_MAX);
 	char boot_id[64];
@@ -97,8 +98,9 @@ static bool saved_read(struct saved_state *saved, const char *folder)
 	saved->root = r == 0 ? cJSON_Parse(text.data) : NULL;
 	saved->features = cJSON_GetObjectItemCaseSensitive(saved->root, "features");
 	if (!cJSON_IsObject(saved->features)) {
-		log_error("%s/" STATE_FILE " can't be read and is ignored: %s", folder,
-			  r < 0 ? strerror(-r) : "it is damaged");
+		if (says)
+			log_error("%s/" STATE_FILE " can't be read and is ignored: %s", folder,
+				  r < 0 ? strerror(-r) : "it is damaged");
 		return false;
 	}
 	read_boot_id(boot_id);
@@ -114,7 +116,7 @@ void state_restore(const struct services *services)
 	const struct feature *features;
 	size_t count = features_table(&features);
 
-	if (!saved_read(&saved, services->state_dir))
+	if (!saved_read(&saved, services->state_dir, true))
 		return;
 	for (size_t i = 0; i < count; i++) {
 		const cJSON *one =
@@ -135,9 +137,10 @@ struct init_line {
 	size_t bytes;
 };
 
-/* Calls each(arg, line) for the lines of a file that say something. */
-static void each_line(const char *path, void (*each)(void *arg, const struct init_line *line),
-		      void *arg)
+/* Calls each(arg, line) for the lines of a file that say something. A file that can't be read is
+ * logged if `says`. */
+static void each_line(const char *path, bool says,
+		      void (*each)(void *arg, const struct init_line *line), void *arg)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(STATE_BYTES_MAX);
 	struct init_line line = {.path = path, .number = 1};
@@ -147,7 +150,8 @@ static void each_line(const char *path, void (*each)(void *arg, const struct ini
 		return;
 	buf_char(&text, '\n'); /* the last line may lack it; each line's end is its extra byte */
 	if (r < 0 || buf_error(&text)) {
-		log_error("%s can't be read: %s", path, strerror(r < 0 ? -r : ENOMEM));
+		if (says)
+			log_error("%s can't be read: %s", path, strerror(r < 0 ? -r : ENOMEM));
 		return;
 	}
 	for (char *at = text.data, *end; at < text.data + text.len; at = end + 1, line.number++) {
@@ -185,7 +189,7 @@ static void apply_line(void *arg, const struct init_line *line)
 
 void state_apply_init(const struct services *services, const char *path)
 {
-	each_line(path, apply_line, (void *)services);
+	each_line(path, true, apply_line, (void *)services);
 }
 
 /* ---- what both will begin ---- */
@@ -222,8 +226,8 @@ uint32_t state_begins(const struct services *services, const char *init, bool re
 	_cleanup_(saved_done) struct saved_state saved = {0};
 	uint32_t probes = 0;
 
-	each_line(init, add_line, &probes);
-	if (restores && saved_read(&saved, services->state_dir))
+	each_line(init, false, add_line, &probes); /* who applies it says what is wrong */
+	if (restores && saved_read(&saved, services->state_dir, false))
 		probes |= saved_begins(&saved);
 	return probes;
 }
