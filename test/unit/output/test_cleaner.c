@@ -135,20 +135,26 @@ static void wait_removed(const struct bench *bench, uint64_t count)
 	assert_int_equal(cleaner_stats(bench->cleaner)->removed, count);
 }
 
-/* A picture of so many days ago (by the clock as it is meant to be), 100 bytes. */
+/* A picture of so many days ago (by the clock as it is meant to be), 100 bytes. The cleaner may be
+ * walking, and removes folders that are empty: those of the picture are made until it is in them. */
 static void put_aged_in(const struct bench *bench, const char *folder, int days)
 {
-	char name[64], path[256];
+	_cleanup_close_ int fd = -1;
+	char name[64], view[64], day[96], path[256];
+	static const char content[100];
 
 	store_time_name(time(NULL) - days * DAY_S, name, sizeof(name));
-	mkdirat(bench->folder.fd, "svg", 0750);
-	snprintf(path, sizeof(path), "svg/%s", folder);
-	mkdirat(bench->folder.fd, path, 0750);
-	snprintf(path, sizeof(path), "svg/%s/%.10s", folder, name);
-	mkdirat(bench->folder.fd, path, 0750);
-	snprintf(path, sizeof(path), "svg/%s/%.10s/%s.svg", folder, name, name);
-	static const char content[100];
-	folder_put(&bench->folder, path, content, sizeof(content));
+	snprintf(view, sizeof(view), "svg/%s", folder);
+	snprintf(day, sizeof(day), "%s/%.10s", view, name);
+	snprintf(path, sizeof(path), "%s/%s.svg", day, name);
+	do {
+		mkdirat(bench->folder.fd, "svg", 0750);
+		mkdirat(bench->folder.fd, view, 0750);
+		mkdirat(bench->folder.fd, day, 0750);
+		fd = openat(bench->folder.fd, path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	} while (fd < 0 && errno == ENOENT);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, content, sizeof(content)), sizeof(content));
 }
 
 static void put_aged(const struct bench *bench, int days)
