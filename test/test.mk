@@ -410,8 +410,7 @@ build-tests: $(E2E_NEEDS) $(UNITS) $(FUZZERS) check-arm64 ## build what the test
 
 .PHONY: unit
 unit: $(UNITS) ## run the unit tests
-	@printf '%s\n' $(filter-out $(UNITS_ALONE),$(UNITS)) | xargs -P $(UNITS_BESIDE) -I{} test/unit/run {}
-	@printf '%s\n' $(UNITS_ALONE) | xargs -I{} test/unit/run {}
+	@test/unit/run --beside $(UNITS_BESIDE) $(filter-out $(UNITS_ALONE),$(UNITS)) --alone $(UNITS_ALONE)
 
 # Rooms below probe/ that `make coverage` tells of: those that decide.
 ROOMS ?= target session engine api

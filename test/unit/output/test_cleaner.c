@@ -136,7 +136,8 @@ static void wait_removed(const struct bench *bench, uint64_t count)
 }
 
 /* A picture of so many days ago (by the clock as it is meant to be), 100 bytes. The cleaner may be
- * walking, and removes folders that are empty: those of the picture are made until it is in them. */
+ * walking, and removes folders that are empty: those of the picture are made until it is in them.
+ */
 static void put_aged_in(const struct bench *bench, const char *folder, int days)
 {
 	_cleanup_close_ int fd = -1;
