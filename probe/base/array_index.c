@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/keys.h"
 
 void array_index_init(struct array_index *numbers, size_t item_bytes, size_t key_bytes)
 {
@@ -38,7 +39,7 @@ int64_t array_index_find(const struct array_index *numbers, const void *items, c
 	     i = (i + 1) & (numbers->size - 1)) {
 		uint32_t number = numbers->slots[i] - 1;
 
-		if (memcmp(item_at(numbers, items, number), key, numbers->key_bytes) == 0)
+		if (keys_equal(item_at(numbers, items, number), key, numbers->key_bytes))
 			return number;
 	}
 	return -ENOENT;

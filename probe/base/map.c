@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/keys.h"
 
 struct map {
 	char *slots;
@@ -71,7 +72,7 @@ static size_t find_slot(const struct map *map, const void *key)
 {
 	size_t i = home_of(map, key);
 
-	while (*slot_at(map, i) && memcmp(slot_at(map, i) + KEY_OFFSET, key, map->key_bytes) != 0)
+	while (*slot_at(map, i) && !keys_equal(slot_at(map, i) + KEY_OFFSET, key, map->key_bytes))
 		i = (i + 1) & (map->capacity - 1);
 	return i;
 }

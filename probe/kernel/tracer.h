@@ -160,9 +160,14 @@ int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_val
 int tracer_target_get(struct tracer *tracer, pid_t tgid, struct target_value *value);
 void tracer_target_del(struct tracer *tracer, pid_t tgid);
 
-/* Read all events that have arrived: of processes' lives; of these first, then of stacks. */
+/* Reads all events of processes' lives that have arrived. */
 void tracer_read_life(struct tracer *tracer);
-void tracer_read_stacks(struct tracer *tracer);
+
+/*
+ * Reads these events, and then a part of the stacks that have arrived. Returns whether stacks of a
+ * window that has ended may be left.
+ */
+bool tracer_read_stacks(struct tracer *tracer);
 
 /* How often stacks were read since tracer_new(), apart from tracer_read_stacks(). */
 struct tracer_looks {
@@ -175,18 +180,8 @@ void tracer_looks(const struct tracer *tracer, struct tracer_looks *looks);
 /* Returns the arena of unwind tables, valid from tracer_start() to tracer_stop(), else NULL. */
 struct arena *tracer_arena(const struct tracer *tracer);
 
-/* Returns the number of the current window; 0 while stopped. */
+/* Returns the number of the current window (kernel/window_counts.h); 0 while stopped. */
 uint64_t tracer_window(const struct tracer *tracer);
-
-/*
- * Begins a new window and calls `each` for every stack counted in the one that ends. All its stacks
- * have been reported before. Returns 0 or a negative errno of reading; the caller counts what
- * wasn't read as lost.
- */
-int tracer_swap(struct tracer *tracer,
-		void (*each)(void *arg, const struct count_key *key,
-			     const struct stack_count *count),
-		void *arg);
 
 /* Sums up the counters of all CPUs since tracer_new(). */
 void tracer_counters(const struct tracer *tracer, struct counters *sum);

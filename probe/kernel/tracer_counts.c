@@ -8,8 +8,6 @@
 
 #include "base/cleanup.h"
 #include "life.skel.h"
-#include "kernel/tracer_waits.h"
-#include "bpf/shared/scheduler.h"
 
 static void add_counters(struct counters *sum, const struct counters *more)
 {
@@ -39,61 +37,6 @@ void tracer_counters(const struct tracer *tracer, struct counters *sum)
 		return;
 	for (int i = 0; i < cpus; i++)
 		add_counters(sum, &each[i]);
-}
-
-void tracer_wait_for_programs(const struct tracer *tracer)
-{
-	uint32_t zero = 0;
-	int inner = bpf_map__fd(tracer->life->maps.control);
-
-	bpf_map_update_elem(tracer->barrier_fd, &zero, &inner, BPF_ANY);
-}
-
-/* Forgets which stacks were sent in a window that is over. */
-static void clear_sent(struct tracer *tracer, uint64_t window)
-{
-	const struct bpf_map *map =
-		window & 1 ? tracer->life->maps.sent_odd : tracer->life->maps.sent_even;
-	uint32_t count = tracer->sizes.stacks, position;
-
-	bpf_map_lookup_and_delete_batch(bpf_map__fd(map), NULL, &position, tracer->keys,
-					tracer->counts, &count, NULL);
-}
-
-static int read_counts(struct tracer *tracer, uint64_t window,
-		       void (*each)(void *arg, const struct count_key *key,
-				    const struct stack_count *count),
-		       void *arg)
-{
-	const struct bpf_map *map =
-		window & 1 ? tracer->life->maps.counts_odd : tracer->life->maps.counts_even;
-	uint32_t count = tracer_counts_max(tracer), position;
-	int r = bpf_map_lookup_and_delete_batch(bpf_map__fd(map), NULL, &position, tracer->keys,
-						tracer->counts, &count, NULL);
-
-	if (r < 0 && r != -ENOENT) /* -ENOENT: that was all */
-		return r;
-	for (uint32_t i = 0; i < count; i++)
-		each(arg, &tracer->keys[i], &tracer->counts[i]);
-	return 0;
-}
-
-int tracer_swap(struct tracer *tracer,
-		void (*each)(void *arg, const struct count_key *key,
-			     const struct stack_count *count),
-		void *arg)
-{
-	if (!tracer->keys)
-		return 0;
-	uint64_t ended = tracer->control->window;
-	tracer_waits_close(tracer, ended);
-	__atomic_store_n(&tracer->control->window, ended + 1, __ATOMIC_SEQ_CST);
-	tracer_wait_for_programs(tracer);
-	tracer_waits_flush(tracer);
-	tracer_read_stacks(tracer);
-	int r = read_counts(tracer, ended, each, arg);
-	clear_sent(tracer, ended);
-	return r;
 }
 
 static uint64_t program_time_ns(int fd)

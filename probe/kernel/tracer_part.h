@@ -11,6 +11,8 @@
 #include "capability/ktypes.h"
 #include "kernel/preload.h"
 #include "kernel/tracer.h"
+#include "kernel/window_counts.h"
+#include "loop/worker.h"
 
 struct sched_settings;
 
@@ -80,6 +82,9 @@ struct tracer {
 	 */
 	struct loop_timer late, slow_late;
 	struct tracer_looks looks;
+	size_t room_bytes;	/* of records of stacks that this reading may still take */
+	size_t ended_bytes;	/* of records that may be there of a window that has ended */
+	unsigned found;		/* stacks that this reading found */
 	int barrier_fd;		/* an array of maps: see tracer_wait_for_programs() */
 	struct counters before; /* counters of objects that were unloaded */
 	uint64_t next_window;	/* numbers of windows are never used again */
@@ -129,6 +134,15 @@ int tracer_watch_life(struct tracer *tracer, int map_fd);
 int tracer_watch_stacks(struct tracer *tracer, int map_fd);
 void tracer_unwatch_life(struct tracer *tracer);
 void tracer_unwatch_stacks(struct tracer *tracer);
+
+/* Tells that stacks which are in the ring now may be of a window that has ended. */
+void tracer_window_ended(struct tracer *tracer);
+
+/*
+ * Tells where the counts of a window that has ended are, and which of its stacks were sent: two
+ * maps, borrowed.
+ */
+void window_counts_open(struct window_counts *counts, int counts_fd, int sent_fd);
 
 /* Stops following processes that get other cgroups. */
 void tracer_unfollow_moves(struct tracer *tracer);

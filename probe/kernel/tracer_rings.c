@@ -6,6 +6,12 @@
 #include <errno.h>
 #include <stddef.h>
 
+/*
+ * Most bytes of stacks that one reading takes, some 2,000 of 20 frames: the loop has other things
+ * to do.
+ */
+#define READING_BYTES (512u << 10)
+
 /* Period of reading stacks while they come and none is urgent. */
 #define LOOK_NS (250 * NS_PER_MS)
 
@@ -50,17 +56,26 @@ static void on_code(struct tracer *tracer, const struct code_copy *copy, size_t 
 		tracer->events.code(tracer->events.arg, copy, bytes);
 }
 
+static void take_away(size_t *from, size_t bytes)
+{
+	*from -= bytes < *from ? bytes : *from;
+}
+
+/* Returns an error when the reading has taken enough: the record is read, and libbpf stops. */
 static int on_stack(void *arg, void *data, size_t bytes)
 {
 	struct tracer *tracer = arg;
 	const struct stack *stack = data;
 
+	tracer->found++;
+	take_away(&tracer->room_bytes, bytes);
+	take_away(&tracer->ended_bytes, bytes);
 	if (bytes >= sizeof(*stack) && stack->key.probe == CODE_COPY_KIND)
 		on_code(tracer, data, bytes);
 	else if (bytes >= sizeof(*stack) &&
 		 bytes >= sizeof(*stack) + stack->words_count * sizeof(uint64_t))
 		tracer->events.stack(tracer->events.arg, stack, (const uint64_t *)(stack + 1));
-	return 0;
+	return tracer->room_bytes ? 0 : -EAGAIN;
 }
 
 void tracer_read_life(struct tracer *tracer)
@@ -68,13 +83,21 @@ void tracer_read_life(struct tracer *tracer)
 	tracer_ring_read(&tracer->life_ring);
 }
 
-/* Reads all events; returns the number of stacks. */
+/* Returns whether the last reading has taken all that it may: there may be more. */
+static bool has_more(const struct tracer *tracer)
+{
+	return !tracer->room_bytes;
+}
+
+/* Reads events and a part of the stacks; returns their number. */
 static unsigned read_stacks(struct tracer *tracer)
 {
 	tracer_read_life(tracer);
-	unsigned n = tracer_ring_read(&tracer->stack_ring);
+	tracer->found = 0;
+	tracer->room_bytes = READING_BYTES;
+	tracer_ring_read(&tracer->stack_ring);
 	tracer_ring_read(&tracer->mapped_ring);
-	return n;
+	return tracer->found;
 }
 
 /* Sets the next reading. Until then only urgent events wake the loop. */
@@ -82,7 +105,7 @@ static void look_again(struct tracer *tracer, uint64_t after_ns)
 {
 	uint64_t at_ns = loop_now_ns() + after_ns;
 
-	loop_timer_set(tracer->loop, &tracer->late, at_ns);
+	loop_timer_set(tracer->loop, &tracer->late, has_more(tracer) ? loop_now_ns() : at_ns);
 	if (tracer->control)
 		__atomic_store_n(&tracer->control->look_ns, at_ns, __ATOMIC_RELAXED);
 }
@@ -116,10 +139,18 @@ void tracer_read_late(void *arg)
 }
 
 /* Events after a wake-up that was read now wait for another reading. */
-void tracer_read_stacks(struct tracer *tracer)
+bool tracer_read_stacks(struct tracer *tracer)
 {
 	if (read_stacks(tracer))
 		look_again(tracer, TRACER_LATE_NS);
+	if (!has_more(tracer))
+		tracer->ended_bytes = 0;
+	return tracer->ended_bytes > 0;
+}
+
+void tracer_window_ended(struct tracer *tracer)
+{
+	tracer->ended_bytes = tracer->sizes.stack_ring;
 }
 
 static void life_ready(void *arg)
@@ -127,11 +158,16 @@ static void life_ready(void *arg)
 	tracer_read_life(arg);
 }
 
-/* Urgent events too soon after this wake-up to cause another are read by the timer. */
+/*
+ * Urgent events too soon after this wake-up to cause another are read by the timer. While a reading
+ * has left something the descriptor stays ready, and the timer reads on.
+ */
 static void stacks_ready(void *arg)
 {
 	struct tracer *tracer = arg;
 
+	if (tracer->late.active && has_more(tracer))
+		return;
 	tracer->looks.woken++;
 	read_stacks(tracer);
 	look_again(tracer, TRACER_LATE_NS);

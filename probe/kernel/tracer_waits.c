@@ -196,23 +196,30 @@ void tracer_waits_close(struct tracer *tracer, uint64_t window)
 		__atomic_store_n(&tracer->settings->closing, window + 1, __ATOMIC_SEQ_CST);
 }
 
-void tracer_waits_flush(struct tracer *tracer)
+int tracer_waits_show(struct tracer *tracer)
 {
 	struct tracer_waits *waits = tracer->waits;
 
 	if (!waits || !tracer->settings->closing)
-		return;
+		return -ENOENT;
 	tracer->settings->cut_ns = loop_now_ns();
 	copy_settings(tracer);
 	waits->flush->bss->unseen_waits = 0;
-	_cleanup_close_ int fd = open_iterator(waits->flush_link);
-	int r = fd < 0 ? fd : tracer_iterate(fd);
-	if (r < 0)
-		log_error("waits that go on can't be shown: %s", strerror(-r));
+	int fd = open_iterator(waits->flush_link);
+	return fd == -ENOENT ? -EIO : fd;
+}
+
+void tracer_waits_shown(struct tracer *tracer, int error)
+{
+	struct tracer_waits *waits = tracer->waits;
+
+	if (error < 0)
+		log_error("waits that go on can't be shown: %s", strerror(-error));
+	if (!waits)
+		return;
 	waits->unseen = waits->flush->bss->unseen_waits;
 	__atomic_store_n(&tracer->settings->closing, 0, __ATOMIC_SEQ_CST);
 	copy_settings(tracer);
-	tracer_wait_for_programs(tracer);
 }
 
 uint64_t tracer_unseen_waits(const struct tracer *tracer)

@@ -27,10 +27,15 @@ void tracer_waits_set(struct tracer *tracer);
 
 /*
  * For tracer_swap(), at a window's end, in this order: tracer_waits_close() before the window ends;
- * tracer_waits_flush() when no program runs any more that doesn't know of the end.
+ * tracer_waits_show() when no program runs any more that doesn't know of the end; tracer_iterate()
+ * on a worker; tracer_waits_shown(), with its result.
+ *
+ * tracer_waits_show() returns a descriptor, which the caller closes; -ENOENT if there is nothing to
+ * be shown; or another negative errno, for tracer_waits_shown().
  */
 void tracer_waits_close(struct tracer *tracer, uint64_t window);
-void tracer_waits_flush(struct tracer *tracer);
+int tracer_waits_show(struct tracer *tracer);
+void tracer_waits_shown(struct tracer *tracer, int error);
 
 /*
  * Opens an iterator that takes the stacks of blocked threads that have none, for tracer_iterate()

@@ -101,7 +101,9 @@ int64_t tree_frame(struct tree *tree, const struct frame *frame)
 int64_t tree_child_of(struct tree *tree, uint32_t parent, uint32_t frame)
 {
 	struct child_key key = {parent, frame};
-	int64_t node = array_index_find(&tree->children, tree->nodes, &key);
+	/* The newest node has no children yet: their numbers would be larger. */
+	bool childless = parent + 1 == tree->count;
+	int64_t node = childless ? -ENOENT : array_index_find(&tree->children, tree->nodes, &key);
 
 	if (node >= 0)
 		return node;

@@ -13,18 +13,13 @@
 
 #include "profile/stack_detail.h"
 #include "heap/stack_cache.h"
+#include "kernel/window_counts.h"
 #include "profile/profile.h"
 #include "target/target.h"
 #include "java/files/jfrfile.h"
 #include "symbol/symbol.h"
 
 struct batch;
-
-/* An entry of a window's counts. */
-struct counted {
-	struct count_key key;
-	struct stack_count count;
-};
 
 /* A profile that gets the stacks of subscribers with this bit. */
 struct sink {

@@ -121,10 +121,34 @@ static int64_t graft_markers(struct tree *tree, int64_t node, const struct batch
 	return unknown ? graft_marker(tree, node, FRAME_UNKNOWN, grafted) : node;
 }
 
+/*
+ * Returns the node below `node` for the frame that is the step number `at`; *same: all steps before
+ * are those of the stack before.
+ */
+static int64_t step_to(struct grafting *grafting, int64_t node, const struct batch *batch,
+		       uint32_t spot, size_t at, bool *same)
+{
+	*same = *same && at < grafting->steps_count && grafting->steps[at].spot == spot;
+	if (*same)
+		return grafting->steps[at].node;
+	node = below_spot(grafting, node, batch, spot);
+	if (at < GRAFT_STEPS_MAX) {
+		grafting->steps[at] = (struct graft_step){spot, (uint32_t)node};
+		grafting->steps_count = node < 0 ? at : at + 1;
+	}
+	return node;
+}
+
 static int64_t graft_frames(struct grafting *grafting, int64_t node, const struct batch *batch,
 			    const struct batch_stack *stack, const struct merged *frames,
 			    struct grafted *grafted)
 {
+	bool same = true;
+	size_t steps = 0;
+
+	if (grafting->began != node)
+		grafting->steps_count = 0;
+	grafting->began = node;
 	for (size_t i = stack->frames_count, leaf = leaf_of(batch, stack, frames); i > leaf; i--) {
 		struct merged frame = frames[i - 1];
 		const struct spot *spot = &batch->spots[frame.frame];
@@ -134,7 +158,7 @@ static int64_t graft_frames(struct grafting *grafting, int64_t node, const struc
 			continue;
 		if (grafting->detail.without_kernel && spot->code.place == CODE_KERNEL)
 			continue;
-		node = below_spot(grafting, node, batch, frame.frame);
+		node = step_to(grafting, node, batch, frame.frame, steps++, &same);
 		count_frame(grafted, is_in_library(stack, spot), native_only);
 	}
 	return node;

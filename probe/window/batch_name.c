@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "heap/allocating.h"
 #include "kind/kind.h"
 
 static void grafting_init(struct grafting *grafting, const struct batch *batch, struct tree *tree,
 			  const struct stack_detail *detail)
 {
-	*grafting = (struct grafting){.tree = tree, .detail = *detail};
+	*grafting = (struct grafting){.tree = tree, .detail = *detail, .began = -1};
 	if (batch->spots_count)
 		grafting->numbers = calloc(batch->spots_count, sizeof(*grafting->numbers));
 }
@@ -189,17 +190,17 @@ static void destinations_done(struct destinations *to, const struct batch *batch
 static void name_stacks(struct batch *batch, struct stack_cache *stack_cache,
 			struct batch_result *result)
 {
-	const struct merged *frames = batch->frames;
-	struct destinations to;
+	_cleanup_free_ struct batch_entry *order = batch_order(batch);
+	struct destinations to = {0};
 
-	if (destinations_init(&to, batch, stack_cache) < 0) {
+	if (!order || destinations_init(&to, batch, stack_cache) < 0) {
 		for (size_t i = 0; i < batch->count; i++)
 			result->refused += batch->stacks[i].count.events;
 		return;
 	}
 	for (size_t i = 0; i < batch->count; i++) {
-		name_stack(batch, &to, &batch->stacks[i], frames, result);
-		frames += batch->stacks[i].frames_count;
+		name_stack(batch, &to, &batch->stacks[order[i].stack],
+			   batch->frames + order[i].frames, result);
 	}
 	destinations_done(&to, batch);
 }

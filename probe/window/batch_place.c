@@ -11,6 +11,7 @@
 #include "runtime/jvm.h"
 #include "code/java_agent_frames.h"
 #include "base/grow.h"
+#include "base/keys.h"
 #include "symbol/perfmap.h"
 
 int batch_reserve_spots(struct batch *batch, size_t more)
@@ -20,11 +21,23 @@ int batch_reserve_spots(struct batch *batch, size_t more)
 	return array_grow(batch->spots, batch->spots_capacity, batch->spots_count + more, 256);
 }
 
+static struct recent_spot *recent_of(struct batch *batch, const struct spot_key *key)
+{
+	uint64_t hash =
+		(key->file ^ key->address ^ key->place << 48) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &batch->room.recent[hash >> (64 - RECENT_BITS)];
+}
+
 int64_t batch_spot_of(struct batch *batch, const struct spot_key *key, bool *is_new)
 {
+	struct recent_spot *recent = recent_of(batch, key);
 	uint32_t *number;
-	int r = batch_reserve_spots(batch, 1);
 
+	*is_new = false;
+	if (recent->number && keys_equal(&recent->key, key, sizeof(*key)))
+		return recent->number - 1;
+	int r = batch_reserve_spots(batch, 1);
 	if (r < 0)
 		return r;
 	r = map_put(batch->spot_numbers, key, (void **)&number);
@@ -35,6 +48,7 @@ int64_t batch_spot_of(struct batch *batch, const struct spot_key *key, bool *is_
 		*number = (uint32_t)batch->spots_count++;
 		batch->spots[*number] = (struct spot){.places = 1};
 	}
+	*recent = (struct recent_spot){*key, *number + 1};
 	return *number;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to window/batch.c, batch_place.c and batch_pairs.c (collect, loop thread) and
- * batch_name.c, batch_spots.c, batch_graft.c and batch_recorded.c (name, bulk worker).
+ * batch_name.c, batch_order.c, batch_spots.c, batch_graft.c and batch_recorded.c (name, bulk
+ * worker).
  */
 #pragma once
 
@@ -57,7 +58,14 @@ struct placed_pair {
 	uint32_t spot;
 };
 
+/* A spot that was looked up lately. */
+struct recent_spot {
+	struct spot_key key;
+	uint32_t number; /* plus 1; 0: none */
+};
+
 #define PLACED_BITS 10
+#define RECENT_BITS 10
 
 /* Max native frames of a stack after expanding inlined Java methods. */
 #define NATIVE_PLACES_MAX (WORDS_MAX - PYTHON_FRAMES_MAX)
@@ -65,13 +73,14 @@ struct placed_pair {
 _Static_assert(NATIVE_PLACES_MAX > NATIVE_WORDS_MAX, "each word has a place");
 
 /*
- * Buffers to place one stack, and a cache of pairs placed lately: a program's stacks are made of
- * few.
+ * Buffers to place one stack, and caches of pairs and spots placed lately: a program's stacks are
+ * made of few.
  */
 struct place_room {
 	uint8_t natives[NATIVE_PLACES_MAX], pythons[PYTHON_FRAMES_MAX];
 	uint32_t spots[WORDS_MAX];
 	struct placed_pair placed[1 << PLACED_BITS];
+	struct recent_spot recent[1 << RECENT_BITS];
 };
 
 /* Stacks of one probe that a Java VM has recorded. */
@@ -102,6 +111,8 @@ struct batch {
 	struct place_room room;
 };
 
+#define GRAFT_STEPS_MAX 256
+
 /* A tree that gets the batch's stacks. */
 struct grafting {
 	struct tree *tree;
@@ -109,12 +120,33 @@ struct grafting {
 	bool whole; /* frames with all that is known of them, whatever the detail */
 	/* number of each spot's frame in the tree, plus 1; 0: not asked for yet. NULL: no memory */
 	uint32_t *numbers;
+	/*
+	 * The way of the stack before, from the node where it began: spots, and their nodes. Stacks
+	 * with the same callers follow one another (batch_order.c).
+	 */
+	struct graft_step {
+		uint32_t spot, node;
+	} steps[GRAFT_STEPS_MAX];
+	size_t steps_count;
+	int64_t began;
 };
 
 /* Result of batch_graft(): bits of the frames that were put in, from the root. */
 struct grafted {
 	struct frame_bits in_library, native_only; /* native_only: see enum merged_shown */
 };
+
+/* A stack of the batch, and where its frames begin. */
+struct batch_entry {
+	uint32_t stack;
+	size_t frames;
+};
+
+/*
+ * Returns all stacks in an order in which many have the same callers as the one before; the caller
+ * frees it. NULL: no memory.
+ */
+struct batch_entry *batch_order(const struct batch *batch);
 
 /* Names each spot. The names are in batch->text, whose error is kept. */
 void batch_name_spots(struct batch *batch, struct symbolizer *symbolizer);

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,7 +37,13 @@ size_t window_bytes(const struct window *window, uint64_t number);
 /* Returns the stack, its words behind it, valid until window_clear(); NULL: unknown. */
 const struct stack *window_find(const struct window *window, uint64_t number,
 				const struct stack_key *key);
-void window_each(const struct window *window, uint64_t number,
+
+/*
+ * Calls each() for the stacks from the position *at on (0: the first) until they have `words` words
+ * or there are no more, and sets *at behind them. Returns whether there are more. Between two calls
+ * stacks may be added.
+ */
+bool window_some(const struct window *window, uint64_t number, size_t *at, size_t words,
 		 void (*each)(void *arg, const struct stack *stack, const uint64_t *words),
 		 void *arg);
 

@@ -20,6 +20,8 @@
 #include "proc/maps.h"
 #include "heap/mmap_ranges.h"
 #include "hooks/hooks_state.h"
+#include "kernel/window_counts.h"
+#include "loop/worker.h"
 #include "alloc/uprobes.h"
 
 #define RANGES_MAX 1000
@@ -27,6 +29,8 @@
 struct test {
 	struct loop *loop;
 	struct tracer *tracer;
+	struct worker *worker;
+	struct window_counts *counts;
 	struct mmap_ranges *mapped;
 	struct uprobes *uprobes;
 	struct loop_watch input;
@@ -84,23 +88,32 @@ static void on_life(void *arg, const struct life_event *event)
 	(void)event;
 }
 
-static void add_count(void *arg, const struct count_key *key, const struct stack_count *count)
+static void add_counts(struct test *test)
 {
-	struct test *test = arg;
+	size_t count;
 
-	if (key->stack.probe != PROBE_MEM_GLIBC || key->part != PART_MAPPED)
-		return;
-	test->events += count->events;
-	test->bytes += count->weight;
+	while (tracer_read_stacks(test->tracer))
+		;
+	if (window_counts_read(test->counts) < 0)
+		exit(1);
+	const struct counted *each = window_counts_list(test->counts, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (each[i].key.stack.probe != PROBE_MEM_GLIBC || each[i].key.part != PART_MAPPED)
+			continue;
+		test->events += each[i].count.events;
+		test->bytes += each[i].count.weight;
+	}
 }
 
-static void tell(struct test *test)
+/* Tells it, when the window has ended. */
+static void tell(void *arg)
 {
+	struct test *test = arg;
 	struct live_alloc *holdings = NULL;
 	struct counters counters;
 	uint64_t lost = 0;
 
-	tracer_swap(test->tracer, add_count, test);
+	add_counts(test);
 	tracer_counters(test->tracer, &counters);
 	for (int i = 0; i < LOST_COUNT; i++)
 		lost += counters.lost[PROBE_MEM_GLIBC][i];
@@ -127,7 +140,7 @@ static void on_input(void *arg)
 	if (read(STDIN_FILENO, line, sizeof(line)) <= 0)
 		loop_stop(test->loop);
 	else
-		tell(test);
+		tracer_swap(test->tracer, test->worker, test->counts, tell, test);
 }
 
 /* Its mappings, as code without tables. */
@@ -190,6 +203,10 @@ static int begin(struct test *test, pid_t pid, bool plain)
 	int r = loop_new(&test->loop);
 
 	if (r == 0)
+		r = worker_new(&test->worker, test->loop, "windows", NS_PER_S);
+	if (r == 0)
+		r = window_counts_new(&test->counts);
+	if (r == 0)
 		r = maps_read(pid, 0, &test->maps);
 	if (r == 0)
 		r = mmap_ranges_new(&test->mapped, RANGES_MAX);
@@ -226,7 +243,11 @@ int main(int argc, char **argv)
 		fflush(stdout);
 		r = loop_run(test.loop);
 	}
+	if (test.worker)
+		worker_stop(test.worker);
+	worker_free(test.worker);
 	uprobes_close(test.uprobes);
+	window_counts_free(test.counts);
 	tracer_free(test.tracer);
 	mmap_ranges_free(test.mapped);
 	maps_done(&test.maps);

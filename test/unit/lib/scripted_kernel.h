@@ -14,6 +14,7 @@
 #include "kernel/preload.h"
 #include "kernel/tracer.h"
 #include "kernel/tracer_waits.h"
+#include "kernel/window_counts.h"
 #include "hooks/tracer_held.h"
 #include "hooks/tracer_memory.h"
 #include "hooks/tracer_sched.h"
@@ -94,6 +95,7 @@ struct tracer {
 	size_t waiting_count;
 	struct scripted_taken stacks[SCRIPTED_EVENTS];
 	size_t stacks_count;
+	size_t stacks_part; /* most stacks of one reading; 0: all */
 	struct scripted_counted counts[SCRIPTED_EVENTS];
 	size_t counts_count;
 	struct counters sum;

@@ -243,15 +243,20 @@ void tracer_read_life(struct tracer *tracer)
 	}
 }
 
-void tracer_read_stacks(struct tracer *tracer)
+bool tracer_read_stacks(struct tracer *tracer)
 {
 	tracer_read_life(tracer);
-	size_t count = tracer->stacks_count;
+	size_t count = tracer->stacks_count, part = tracer->stacks_part;
 
-	tracer->stacks_count = 0;
-	for (size_t i = 0; i < count; i++)
+	if (!part || part > count)
+		part = count;
+	for (size_t i = 0; i < part; i++)
 		tracer->events.stack(tracer->events.arg, &tracer->stacks[i].stack,
 				     tracer->stacks[i].words);
+	tracer->stacks_count = count - part;
+	memmove(tracer->stacks, tracer->stacks + part,
+		tracer->stacks_count * sizeof(tracer->stacks[0]));
+	return tracer->stacks_count > 0;
 }
 
 void tracer_looks(const struct tracer *tracer, struct tracer_looks *looks)
@@ -269,20 +274,63 @@ uint64_t tracer_window(const struct tracer *tracer)
 	return tracer->started ? tracer->window : 0;
 }
 
-int tracer_swap(struct tracer *tracer,
-		void (*each)(void *arg, const struct count_key *key,
-			     const struct stack_count *count),
-		void *arg)
+struct window_counts {
+	struct counted list[SCRIPTED_EVENTS];
+	size_t count;
+	bool is_read;
+};
+
+int window_counts_new(struct window_counts **ret)
 {
-	if (!tracer->started)
-		return 0;
-	tracer->window++;
-	tracer_read_stacks(tracer);
-	size_t count = tracer->counts_count;
-	tracer->counts_count = 0;
-	for (size_t i = 0; i < count && !scripted_errors[SCRIPTED_SWAP]; i++)
-		each(arg, &tracer->counts[i].key, &tracer->counts[i].count);
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
+
+void window_counts_free(struct window_counts *counts)
+{
+	free(counts);
+}
+
+void window_counts_clear(struct window_counts *counts)
+{
+	counts->count = 0;
+}
+
+void tracer_swap(struct tracer *tracer, struct worker *worker, struct window_counts *counts,
+		 void (*done)(void *arg), void *arg)
+{
+	(void)worker;
+	counts->count = 0;
+	if (tracer->started) {
+		tracer->window++;
+		for (size_t i = 0; i < tracer->counts_count; i++)
+			counts->list[i] =
+				(struct counted){tracer->counts[i].key, tracer->counts[i].count};
+		counts->count = tracer->counts_count;
+		counts->is_read = false;
+		tracer->counts_count = 0;
+	}
+	done(arg);
+}
+
+int window_counts_read(struct window_counts *counts)
+{
+	counts->is_read = true;
+	if (scripted_errors[SCRIPTED_SWAP])
+		counts->count = 0;
 	return scripted_errors[SCRIPTED_SWAP];
+}
+
+const struct counted *window_counts_list(const struct window_counts *counts, size_t *count)
+{
+	*count = counts->is_read ? counts->count : 0;
+	return counts->list;
+}
+
+void window_counts_lost(const struct window_counts *counts, uint64_t events[PROBE_COUNT])
+{
+	(void)counts;
+	(void)events;
 }
 
 void tracer_counters(const struct tracer *tracer, struct counters *sum)

@@ -196,6 +196,7 @@ static void stacks_are_found_in_their_window_once(void **state)
 	uint64_t words[WORDS_MAX];
 	struct window *window;
 	struct seen seen = {0};
+	size_t at = 0;
 
 	(void)state;
 	for (uint64_t i = 0; i < WORDS_MAX; i++)
@@ -217,7 +218,7 @@ static void stacks_are_found_in_their_window_once(void **state)
 		assert_int_equal(found->time_ns, hash * 3);
 		assert_null(window_find(window, hash % 2 ? 4 : 5, &wanted.key));
 	}
-	window_each(window, 4, note, &seen);
+	assert_false(window_some(window, 4, &at, SIZE_MAX, note, &seen));
 	assert_int_equal(seen.count, 500);
 	window_clear(window, 4);
 	assert_int_equal(window_count(window, 4), 0);
@@ -226,11 +227,47 @@ static void stacks_are_found_in_their_window_once(void **state)
 	window_free(NULL);
 }
 
+static void a_window_is_looked_at_in_parts_that_go_on_behind_each_other(void **state)
+{
+	uint64_t words[4] = {1, 2, 3, 4};
+	struct window *window;
+	struct seen seen = {0};
+	size_t at = 0;
+
+	(void)state;
+	assert_int_equal(window_new(&window, 100, 1 << 20), 0);
+	assert_false(window_some(window, 1, &at, 1, note, &seen));
+	for (uint64_t hash = 0; hash < 10; hash++) {
+		struct stack stack = stack_of(1, hash, 4);
+
+		assert_int_equal(window_add(window, &stack, words), 0);
+	}
+	/* A stack is twelve words: a part ends behind the stack in which it is full. */
+	assert_true(window_some(window, 1, &at, 1, note, &seen));
+	assert_int_equal(seen.count, 1);
+	assert_true(window_some(window, 1, &at, 12, note, &seen));
+	assert_int_equal(seen.count, 2);
+	assert_true(window_some(window, 1, &at, 13, note, &seen));
+	assert_int_equal(seen.count, 4);
+	struct stack late = stack_of(1, 10, 4);
+	assert_int_equal(window_add(window, &late, words), 0);
+	assert_false(window_some(window, 1, &at, 1000, note, &seen));
+	assert_int_equal(seen.count, 11);
+	assert_int_equal(seen.sum, 110);
+	assert_false(window_some(window, 1, &at, 1000, note, &seen));
+	at = 12 * sizeof(uint64_t);
+	window_clear(window, 1); /* in the middle */
+	assert_false(window_some(window, 1, &at, 1000, note, &seen));
+	assert_int_equal(seen.count, 11);
+	window_free(window);
+}
+
 static void a_full_window_refuses_and_stays_whole(void **state)
 {
 	struct window *window;
 	uint64_t words[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 	struct seen seen = {0};
+	size_t at = 0;
 
 	(void)state;
 	/* Room for ten stacks of two words in bytes, twenty in number. */
@@ -243,7 +280,7 @@ static void a_full_window_refuses_and_stays_whole(void **state)
 	assert_int_equal(window_count(window, 0), 10);
 	assert_int_equal(window_bytes(window, 0), 10 * (sizeof(struct stack) + 16));
 	assert_int_equal(window_bytes(window, 1), 0);
-	window_each(window, 0, note, &seen);
+	assert_false(window_some(window, 0, &at, SIZE_MAX, note, &seen));
 	assert_int_equal(seen.count, 10);
 	assert_int_equal(seen.sum, 20);
 	window_clear(window, 0);
@@ -285,6 +322,7 @@ int main(void)
 		cmocka_unit_test(a_profile_of_waits_has_time_and_their_number),
 		cmocka_unit_test(a_view_has_titles_of_its_own_and_a_copy_has_them_too),
 		cmocka_unit_test(stacks_are_found_in_their_window_once),
+		cmocka_unit_test(a_window_is_looked_at_in_parts_that_go_on_behind_each_other),
 		cmocka_unit_test(a_full_window_refuses_and_stays_whole),
 		cmocka_unit_test(the_number_of_stacks_is_bounded_too),
 	};

@@ -341,6 +341,58 @@ static void a_place_of_many_frames_is_one_spot(void **state)
 	test.target.pid = 7;
 }
 
+#define CHAIN  7
+#define CHAINS 2187 /* of 3 functions: 3^7 */
+
+/* Names all chains, so many in a batch, into one profile; returns it as folded text. */
+static char *named_by(unsigned at_once)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(1 << 20);
+	struct symbolizer *symbolizer;
+	struct batch_result result = {0};
+	struct profile_meta meta = {.title = ""};
+
+	profile_unref(test.profile);
+	assert_int_equal(profile_new(&test.profile, PROBE_ONCPU, 1, 0), 0);
+	assert_int_equal(symbolizer_new(&symbolizer), 0);
+	for (unsigned i = 0; i < CHAINS; i += at_once) {
+		struct sink sink = {.bit = 1, .profile = profile_ref(test.profile)};
+
+		batch_free(test.batch);
+		assert_int_equal(batch_new(&test.batch), 0);
+		for (unsigned k = i; k < i + at_once && k < CHAINS; k++) {
+			uint64_t words[1 + 2 * CHAIN] = {LOOP};
+
+			for (unsigned f = 0, rest = k * 1000 % CHAINS; f < CHAIN; f++, rest /= 3) {
+				words[1 + 2 * f] =
+					WORD(f + 1 < CHAIN ? FRAME_PYTHON : FRAME_PYTHON_ENTRY,
+					     rest % 3 + 1);
+				words[2 + 2 * f] = (uint64_t)(rest % 3 + 1) << 32 | BEGUN;
+			}
+			add(words, ARRAY_SIZE(words), TRUNCATED_NOT, PYTHON_WHOLE);
+		}
+		assert_int_equal(batch_add_sink(test.batch, &sink), 0);
+		batch_name(test.batch, symbolizer, test.stack_cache, 2, &result);
+	}
+	symbolizer_free(symbolizer);
+	assert_int_equal(result.refused, 0);
+	assert_int_equal(test.profile->weight, CHAINS);
+	assert_int_equal(folded_write(test.profile->tree, TREE_ROOT, &meta, &out), 0);
+	return take_text(&out, NULL);
+}
+
+static void many_stacks_are_named_as_few_are(void **state)
+{
+	_cleanup_free_ char *few = named_by(100), *many = named_by(CHAINS);
+	unsigned lines = 0;
+
+	(void)state;
+	for (const char *c = many; *c; c++)
+		lines += *c == '\n';
+	assert_int_equal(lines, CHAINS);
+	assert_string_equal(many, few);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -357,6 +409,7 @@ int main(void)
 		TEST(odd_words_are_no_frames),
 		TEST(library_frames_are_counted_from_the_root),
 		TEST(a_place_of_many_frames_is_one_spot),
+		TEST(many_stacks_are_named_as_few_are),
 		TEST(a_batch_has_the_container_that_was_known_when_it_was_made),
 	};
 
