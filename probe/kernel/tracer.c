@@ -120,14 +120,6 @@ static void set_stack_sizes(const struct tracer *tracer, const struct life_bpf *
 	bpf_map__set_max_entries(life->maps.stacks, tracer->sizes.stack_ring);
 }
 
-/* Allocates the buffers to read a window. */
-static int make_room(struct tracer *tracer)
-{
-	tracer->keys = calloc(tracer_counts_max(tracer), sizeof(*tracer->keys));
-	tracer->counts = calloc(tracer_counts_max(tracer), sizeof(*tracer->counts));
-	return tracer->keys && tracer->counts ? 0 : -ENOMEM;
-}
-
 LOADABLE_FUNCTIONS(life)
 
 static void *load_life(const struct load_from *from)
@@ -164,9 +156,6 @@ static int begin_life(struct tracer *tracer)
 	if (!tracer->life)
 		return -errno;
 	tracer->life_object = tracer->life->obj;
-	int r = make_room(tracer);
-	if (r < 0)
-		return r;
 	int control_fd = bpf_map__fd(tracer->life->maps.control);
 	void *shared = mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED,
 			    control_fd, 0);
@@ -177,7 +166,7 @@ static int begin_life(struct tracer *tracer)
 	tracer->control->window = tracer->next_window;
 	tracer->control->budget_ppm = tracer->budget_ppm;
 	tracer->control->by_cpu = tracer->by_cpu;
-	r = make_arena(tracer);
+	int r = make_arena(tracer);
 	if (r == 0)
 		r = open_barrier(tracer);
 	if (r < 0)
@@ -217,8 +206,6 @@ static void unload_life(struct tracer *tracer)
 	tracer_unfollow_moves(tracer);
 	tracer_unwatch_life(tracer);
 	tracer_unwatch_stacks(tracer);
-	free(TAKE_PTR(tracer->keys));
-	free(TAKE_PTR(tracer->counts));
 	tracer->life_object = NULL;
 	preload_retire(tracer->preload, &loadable_life, TAKE_PTR(tracer->life));
 }

@@ -91,8 +91,6 @@ struct tracer {
 	uint64_t selection;	/* struct control.selection; never used again either */
 	struct arena_map *arena_map;
 	struct arena *arena;
-	struct count_key *keys; /* buffers to read one window */
-	struct stack_count *counts;
 };
 
 /* Returns the limit of counts in a window: stacks are counted apart for each thread. */

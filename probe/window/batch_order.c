@@ -31,7 +31,7 @@ static int compare_placed(const void *a, const void *b)
 	return 0;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
+static uint64_t mix_word(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
 	return hash ^ hash >> 32;
@@ -40,12 +40,12 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 static void set_levels(struct placed_stack *placed, const struct batch_stack *stack,
 		       const struct merged *frames)
 {
-	uint64_t hash = mix(mix(stack->key.tgid, stack->tid), stack->key.probe);
+	uint64_t hash = mix_word(mix_word(stack->key.tgid, stack->tid), stack->key.probe);
 	uint32_t at = 0;
 
 	for (size_t i = 0; i < LEVELS; i++) {
 		for (; at < level_frames[i] && at < stack->frames_count; at++)
-			hash = mix(hash, frames[stack->frames_count - 1 - at].frame);
+			hash = mix_word(hash, frames[stack->frames_count - 1 - at].frame);
 		placed->levels[i] = (uint16_t)(hash >> 16);
 	}
 }
