@@ -53,6 +53,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	tell_group(child, &event.group);
 	value = *inherited;
 	value.id = event.id;
+	value.noticed = 0;
 	set_target(tgid, &value);
 	send_life(&event, lazy_flag());
 	return 0;

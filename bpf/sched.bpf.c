@@ -69,7 +69,7 @@ static __always_inline bool is_marked(const struct task_struct *task)
 /* Notes that a thread of interest leaves its CPU. `weight`: of its stack, if that is to be taken;
  * else 0. Returns the time, or 0 if a stack was taken since. */
 static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *prev,
-					   const struct target_value *target, uint32_t state,
+					   struct target_value *target, uint32_t state,
 					   uint32_t weight, uint32_t of_hists)
 {
 	uint64_t now_ns = bpf_ktime_get_ns(), came_ns;
@@ -94,10 +94,14 @@ static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *pr
 	record->switches = task_switches(prev);
 	record->state = state;
 	record->shown_ns = 0;
-	record->lost = 0;
+	record->stack = WAIT_STACK_TAKEN;
 	record->of_hists = of_hists;
-	if (weight && target)
+	if (weight && target && wait_is_usually_short(prev)) {
+		wait_begins_timed(prev, target, record, weight);
+		weight = 0;
+	} else if (weight && target) {
 		wait_begins(ctx, target, record, weight);
+	}
 	if (of_hists && is_seen(came_ns))
 		count_moment(SLICE_ENDED, prev, now_ns - came_ns, state, now_ns);
 	if (state == WAIT_DEAD)
@@ -234,6 +238,36 @@ int on_switch(uint64_t *ctx)
 	}
 	if (next->pid)
 		enter_cpu(next, now_ns);
+	return 0;
+}
+
+/*
+ * The current thread is back on its CPU. If nobody saw how it came (came_unseen()), it came now,
+ * for all that anybody knows.
+ */
+SEC("tp_btf/sched_exit_tp")
+int on_sched_exit(uint64_t *ctx)
+{
+	struct thread_record *record;
+	struct task_struct *task;
+	struct returned *mine;
+
+	if (!ctx[0]) /* nothing was switched */
+		return 0;
+	task = bpf_get_current_task_btf();
+	if (is_marked(task)) {
+		record = record_find(task);
+		if (record && record->session == sched.session && record->left_ns)
+			come_to_cpu(task, record, bpf_ktime_get_ns());
+	}
+	mine = returned_get();
+	if (!mine || !mine->tid)
+		return 0;
+	if (mine->tid == (uint32_t)task->pid)
+		returned_take(ctx, task, mine);
+	else
+		count_loss(LOST_UNENDED, PROBE_OFFCPU, mine->weight);
+	mine->tid = 0;
 	return 0;
 }
 

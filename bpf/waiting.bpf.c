@@ -247,10 +247,11 @@ static __always_inline bool is_seen(struct task_struct *task, const struct targe
 
 	return record && record->session == sched.session && record->switches == switches &&
 	       record->left_ns >= sched.wait_since_ns &&
-	       ((record->weight && !is_mendable(record, target) &&
+	       ((record->weight && record->stack == WAIT_STACK_TAKEN &&
+		 !is_mendable(record, target) &&
 		 (!target->python || record->python == target->python) &&
 		 (!target->hotspot || record->hotspot == target->hotspot)) ||
-		record->lost);
+		record->stack == WAIT_STACK_LOST);
 }
 
 static __always_inline void set_record(struct task_struct *task, const struct walk *walk,
@@ -273,7 +274,7 @@ static __always_inline void set_record(struct task_struct *task, const struct wa
 	record->window = walk->head.window;
 	record->cpu = CPU_ANY;
 	record->switches = switches;
-	record->lost = 0;
+	record->stack = WAIT_STACK_TAKEN;
 	record->pending = pending_of(walk->head.truncated, target->spans_number);
 	record->python = walk->python_at;
 	record->hotspot = walk->hotspot_at;
@@ -303,7 +304,7 @@ int walk_waiting(struct bpf_iter__task *ctx)
 	if (is_seen(task, target, switches))
 		return 0;
 	walk->level = 0;
-	walk->frames_max = USER_FRAMES_MAX;
+	walk->frames_max = sched.wait_depth;
 	walk->task = (uint64_t)task;
 	walk->tid = task->pid;
 	walk->head.key.tgid = task->tgid;

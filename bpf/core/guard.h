@@ -159,6 +159,15 @@ __noinline int guard_end_slice(uint32_t probe, uint64_t budget_ppm, uint64_t now
 	return 0;
 }
 
+/* Books time that events took whose stacks aren't taken. */
+static __always_inline void guard_spend(uint32_t probe, uint64_t ns)
+{
+	struct guard *guard = guard_of(probe);
+
+	if (guard)
+		__sync_fetch_and_add(&guard->spent_ns, ns);
+}
+
 /* Books the stack of an event with that weight, taken since `began_ns`. Returns the current time;
  * 0: there is no budget, so not even the clock is read. */
 static __always_inline uint64_t guard_account(uint32_t probe, uint32_t weight, uint64_t began_ns)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Off-CPU time: the stack is taken when the thread leaves its CPU, and counted when the thread is
- * back (bpf/sched/wait.h).
+ * back (bpf/sched/wait.h). If the thread's last waits were below minblock, its stack is taken when
+ * the thread is back, where the kernel lets us (bpf/sched/returned.h).
  *
  * Above the budget, stacks are taken of some waits only. Nobody knows yet how long a wait will be,
  * but the length of the thread's last waits is known. The longer these were, the more likely the
@@ -16,6 +17,7 @@
 #include "bpf/core/guard.h"
 #include "bpf/stack/stack.h"
 #include "bpf/core/task.h"
+#include "bpf/sched/returned.h"
 #include "bpf/sched/wait.h"
 
 #define USUAL_MAX_US (1U << 30)
@@ -40,7 +42,30 @@ static __always_inline void learn_usual(const struct task_struct *task, uint64_t
 	if (!all)
 		return;
 	usual = &all->usual_us[task->pid & (MARKS - 1)];
-	*usual = (*usual + (us > USUAL_MAX_US ? USUAL_MAX_US : us)) / 2;
+	us = (*usual + (us > USUAL_MAX_US ? USUAL_MAX_US : us)) / 2;
+	*usual = us ? us : 1;
+}
+
+/* Returns whether the wait of `task` will probably be shorter than minblock, and its stack may come
+ * when it is over. */
+static __always_inline bool wait_is_usually_short(const struct task_struct *task)
+{
+	const struct marks *all = marks_get();
+	uint64_t usual_us = walks_at_return && all ? all->usual_us[task->pid & (MARKS - 1)] : 0;
+
+	return usual_us && usual_us * 1000 < sched.minblock_ns;
+}
+
+/* Begins the wait of a thread that was drawn; its stack comes later. */
+static __always_inline void wait_begins_timed(const struct task_struct *prev,
+					      struct target_value *target,
+					      struct thread_record *record, uint32_t weight)
+{
+	notice_wait(target, prev, record->left_ns);
+	record->stack = WAIT_STACK_LATER;
+	record->pending = 0;
+	record->weight = weight;
+	mark_open(prev->pid, 1);
 }
 
 /* Takes the stack of the current thread, which leaves its CPU in a state that is looked for, and
@@ -55,7 +80,7 @@ static __noinline void wait_begins(void *ctx, const struct target_value *target,
 	struct walk *walk = settings ? walk_for(PROBE_OFFCPU, weight) : NULL;
 	uint64_t now_ns;
 
-	record->lost = 1;
+	record->stack = WAIT_STACK_LOST;
 	if (!walk)
 		return;
 	walk->frames_max = sched.wait_depth;
@@ -64,7 +89,7 @@ static __noinline void wait_begins(void *ctx, const struct target_value *target,
 		record->key = walk->head.key;
 		record->window = walk->head.window;
 		record->cpu = counted_cpu(settings, PROBE_OFFCPU);
-		record->lost = 0;
+		record->stack = WAIT_STACK_TAKEN;
 		record->pending = pending_of(walk->head.truncated, wanted.spans_number);
 		record->python = walk->python_at;
 		record->hotspot = walk->hotspot_at;
@@ -90,7 +115,7 @@ static __noinline void count_wait(struct task_struct *next, struct thread_record
 	if (!mine || !settings || whole_ns < sched.minblock_ns)
 		return;
 	if (whole_ns > sched.maxblock_ns) {
-		mine->waits_over_maxblock += record->weight;
+		count_over_maxblock(record->weight);
 		return;
 	}
 	if (!record->shown_ns) {
@@ -100,16 +125,19 @@ static __noinline void count_wait(struct task_struct *next, struct thread_record
 	count_parts(record, next->pid, window_of(record, settings->window), &part);
 }
 
-/* Ends the wait of `next`, which has a stack, and counts the wait. */
+/* Ends the wait of `next`, which was drawn, and counts the wait; or notes it, if its stack is to
+ * be taken now. */
 static __always_inline void wait_ends(struct task_struct *next, struct thread_record *record,
 				      uint64_t now_ns)
 {
 	mark_open(next->pid, -1);
 	if (record->left_ns && record->switches == task_switches(next)) {
 		learn_usual(next, now_ns - record->left_ns);
-		if (record->weight > 1 && !record->shown_ns)
-			record->left_ns += after_walked(now_ns - record->left_ns);
-		if (has_stack(record)) {
+		if (lacks_stack(record)) {
+			returned_note(next, record, now_ns);
+		} else if (has_stack(record)) {
+			if (record->weight > 1 && !record->shown_ns)
+				record->left_ns += after_walked(now_ns - record->left_ns);
 			__sync_fetch_and_add(&record->ends, 1);
 			count_wait(next, record, now_ns);
 			record->counted_from_ns = shown_until(record);

@@ -72,7 +72,24 @@ static __always_inline void count_parts(const struct thread_record *record, uint
 /* Returns whether the wait that goes on has a stack. */
 static __always_inline bool has_stack(const struct thread_record *record)
 {
-	return record->weight && record->left_ns >= sched.wait_since_ns;
+	return record->weight && record->stack == WAIT_STACK_TAKEN &&
+	       record->left_ns >= sched.wait_since_ns;
+}
+
+/* Returns whether the stack of the wait is to be taken when the wait is over. */
+static __always_inline bool lacks_stack(const struct thread_record *record)
+{
+	return record->weight && record->stack == WAIT_STACK_LATER &&
+	       record->left_ns >= sched.wait_since_ns;
+}
+
+static __always_inline void count_over_maxblock(uint32_t weight)
+{
+	uint32_t zero = 0;
+	struct counters *mine = bpf_map_lookup_elem(&counters, &zero);
+
+	if (mine)
+		mine->waits_over_maxblock += weight;
 }
 
 /* Returns until when the wait is in the counts. */

@@ -188,6 +188,13 @@ struct stack {
 	uint8_t python;	   /* enum python_end */
 };
 
+/*
+ * In the place of a stack's probe: the record has no frames. A thread of the process begins to
+ * wait, and its stack comes when the wait is over; the daemon may have to look at the process
+ * before.
+ */
+#define NOTICE_KIND 0xfffffffeU
+
 /* A process that is sampled. Value of the map `targets`; the key is the tgid. A place in the arena
  * is the number of its first word. */
 struct target_value {
@@ -203,7 +210,7 @@ struct target_value {
 	uint32_t hotspot;      /* the struct hotspot in the arena; 0: no Java VM */
 	uint32_t spans_number; /* number of this run of spans, which never changes; 0: none */
 	uint32_t exec_pages;   /* struct stack.exec_pages for which the daemon was woken last */
-	uint32_t pad;
+	uint32_t noticed;      /* 1: the daemon was told that a thread waits (NOTICE_KIND) */
 };
 
 /* Verdict of the daemon on processes of one name, by the name alone, or on processes in some

@@ -15,6 +15,13 @@ enum wait_state {
 	WAIT_STATES
 };
 
+/* What became of the stack of a wait with a weight. */
+enum wait_stack {
+	WAIT_STACK_TAKEN,
+	WAIT_STACK_LOST,  /* no iterator takes it again */
+	WAIT_STACK_LATER, /* it is taken when the wait is over (bpf/sched/returned.h) */
+};
+
 /* Settings of the daemon, which may change at any time. Global variable `sched`, mapped. */
 struct sched_settings {
 	uint64_t session;	 /* records of another session are void */
@@ -55,10 +62,11 @@ struct thread_record {
 	uint64_t shown_ns;  /* until when the wait is counted; 0: not counted yet */
 	uint64_t window;    /* window that has the stack of the wait */
 	struct stack_key key; /* key of that stack */
-	uint32_t weight;      /* waits that this wait stands for; 0: no stack was taken */
-	uint32_t state;	      /* enum wait_state in which the thread left */
-	uint32_t cpu;	      /* CPU in the counts (struct count_key) */
-	uint32_t lost;	      /* 1: the stack was lost; no iterator takes it again */
+	/* Waits that this wait stands for; 0: it was not drawn, or its stack was lost. */
+	uint32_t weight;
+	uint32_t state;	   /* enum wait_state in which the thread left */
+	uint32_t cpu;	   /* CPU in the counts (struct count_key) */
+	uint32_t stack;	   /* enum wait_stack */
 	uint32_t pending;  /* when a truncated stack is taken again (bpf/core/record.h); 0: never */
 	uint32_t of_hists; /* 1: the thread is wanted for histograms */
 	/* struct target_value's values when the stack was taken; with other values it is taken
@@ -81,7 +89,7 @@ struct thread_record {
 
 struct marks {
 	uint32_t open[MARKS];	  /* waits that go on and have a stack */
-	uint32_t usual_us[MARKS]; /* about how long these threads wait, us */
+	uint32_t usual_us[MARKS]; /* about how long these threads wait, us; 0: not known */
 };
 
 /* ---- histograms of the feature /sched ---- */

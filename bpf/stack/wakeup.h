@@ -42,7 +42,8 @@
 int java_news(uint32_t level, uint32_t first);
 int java_has_news(uint32_t level);
 
-uint64_t last_wake_ns; /* a lost race costs one more wake-up */
+/* A lost race costs one more wake-up. */
+uint64_t last_wake_ns, last_notice_ns;
 
 /* Upper halves of the hashes of the Java methods seen in this window; a new entry replaces the one
  * with the same slot. */
@@ -129,6 +130,39 @@ static __always_inline uint64_t wake_flag(const struct walk *walk, uint64_t now_
 		return BPF_RB_NO_WAKEUP;
 	last_wake_ns = now_ns;
 	return BPF_RB_FORCE_WAKEUP;
+}
+
+/*
+ * Tells the daemon that a thread of the process begins to wait, if it has to know: it has not
+ * looked at the process or its mappings, or no stack and no notice of it came yet. `task` is the
+ * thread.
+ */
+static __always_inline void notice_wait(struct target_value *target, const struct task_struct *task,
+					uint64_t now_ns)
+{
+	uint32_t exec_pages = task->mm->exec_vm;
+	uint32_t hurry = hurry_of(target, exec_pages) & (HURRY_UNREAD | HURRY_MAPPED);
+	bool wakes = now_ns - last_notice_ns >= WAKE_EVERY_URGENT_NS;
+	struct stack *notice;
+
+	if (target->noticed && (!hurry || !wakes))
+		return;
+	notice = bpf_ringbuf_reserve(&stacks, sizeof(*notice), 0);
+	if (!notice)
+		return; /* the stack itself tells it */
+	__builtin_memset(notice, 0, sizeof(*notice));
+	notice->key.tgid = task->tgid;
+	notice->key.probe = NOTICE_KIND;
+	notice->target_id = target->id;
+	notice->time_ns = now_ns;
+	notice->exec_pages = exec_pages;
+	bpf_ringbuf_submit(notice, wakes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	target->noticed = 1;
+	if (!wakes)
+		return;
+	last_notice_ns = now_ns;
+	target->exec_pages = exec_pages;
+	target->unread = 0;
 }
 
 /* Notes that the daemon is awake and looks at the process now. A stack without a user half came

@@ -348,6 +348,7 @@ int ktypes_open(struct ktypes *ktypes)
 	if (!to)
 		return -ENOMEM;
 	ktypes->has_switch_state = count_arguments(from, "sched_switch") >= 4;
+	ktypes->has_switch_end = count_arguments(from, "sched_exit_tp") >= 1;
 	ktypes->has_run_delay = has_field(from, "sched_info", "run_delay");
 	ktypes->has_group_queues = has_field(from, "cfs_rq", "rq");
 	ktypes->has_memory = btf__find_by_name_kind(from, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0;

@@ -11,6 +11,7 @@
 
 /* Features of the kernel that its BTF shows. */
 struct ktypes {
+	bool has_switch_end;   /* a tracepoint at a switch's end, sched_exit_tp (since 6.13) */
 	bool has_switch_state; /* sched_switch has the state as a fourth argument (since 5.18) */
 	bool has_run_delay;    /* each task's run-queue delays are counted (CONFIG_SCHED_INFO) */
 	bool has_group_queues; /* struct cfs_rq has `rq`: a task's queue leads to its CPU's */

@@ -47,7 +47,8 @@ void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words
 {
 	struct engine *engine = arg;
 
-	drain_on_stack(engine->drain, stack, words);
+	if (stack->key.probe != NOTICE_KIND)
+		drain_on_stack(engine->drain, stack, words);
 	if (!target_table_find(targets_table(engine->targets), stack->key.tgid, stack->target_id))
 		/* its fork or exec came after the last reading */
 		tracer_read_life(engine->tracer);

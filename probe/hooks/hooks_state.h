@@ -20,6 +20,12 @@ int tracer_sched_load(struct tracer *tracer, struct why *why);
  */
 int tracer_sched_wakeups(struct tracer *tracer);
 
+/*
+ * Attaches to the end of switches, where the kernel has a tracepoint there, or detaches: off-CPU
+ * takes its stacks there. Returns 0 or a negative errno.
+ */
+int tracer_sched_returns(struct tracer *tracer, bool wanted);
+
 /* Unloads the programs if the settings have nothing on. */
 void tracer_sched_release(struct tracer *tracer);
 

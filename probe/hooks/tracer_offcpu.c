@@ -18,6 +18,9 @@ static int begin_offcpu(struct tracer *tracer, const struct offcpu_settings *wan
 		if (r < 0)
 			return r;
 	}
+	int r = tracer_sched_returns(tracer, true);
+	if (r < 0)
+		return r;
 	if (!settings->wait_states)
 		settings->wait_since_ns = loop_now_ns();
 	settings->minblock_ns = wanted->minblock_ns;
@@ -48,6 +51,7 @@ void tracer_offcpu_stop(struct tracer *tracer)
 	if (!tracer->settings)
 		return;
 	tracer->settings->wait_states = 0;
+	tracer_sched_returns(tracer, false);
 	tracer_waits_unload(tracer);
 	tracer_sched_wakeups(tracer);
 	tracer_sched_release(tracer);

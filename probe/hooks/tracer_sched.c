@@ -45,6 +45,8 @@ static void *load_sched(const struct load_from *from)
 		return NULL;
 	choose_records(sched);
 	sched->rodata->has_switch_state = from->tracer->types.known.has_switch_state;
+	sched->rodata->walks_at_return = from->tracer->types.known.has_switch_end;
+	bpf_program__set_autoload(sched->progs.on_sched_exit, sched->rodata->walks_at_return);
 	tracer_set_stacks(sched);
 	int r = tracer_share_maps(from->life, sched->obj);
 	if (r == 0)
@@ -131,6 +133,19 @@ int tracer_sched_wakeups(struct tracer *tracer)
 	if (!sched->links.on_wakeup_new)
 		sched->links.on_wakeup_new = bpf_program__attach(sched->progs.on_wakeup_new);
 	return sched->links.on_wakeup_new ? 0 : -errno;
+}
+
+int tracer_sched_returns(struct tracer *tracer, bool wanted)
+{
+	struct sched_bpf *sched = tracer->sched;
+
+	if (!sched || !sched->rodata->walks_at_return)
+		return 0;
+	if (!wanted)
+		detach_link(&sched->links.on_sched_exit);
+	else if (!sched->links.on_sched_exit)
+		sched->links.on_sched_exit = bpf_program__attach(sched->progs.on_sched_exit);
+	return !wanted || sched->links.on_sched_exit ? 0 : -errno;
 }
 
 void tracer_sched_release(struct tracer *tracer)

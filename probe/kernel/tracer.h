@@ -41,7 +41,8 @@ struct tracer_sizes {
 
 /* Callbacks, on the loop's thread. Records are borrowed during the call. */
 struct tracer_events {
-	/* A stack that is new in its window, with stack->words_count words. */
+	/* A stack that is new in its window, with stack->words_count words; or a notice
+	 * (NOTICE_KIND). */
 	void (*stack)(void *arg, const struct stack *stack, const uint64_t *words);
 	/*
 	 * A copy of a code object, before the first stack that has it; `bytes` is the record's

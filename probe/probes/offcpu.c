@@ -49,7 +49,7 @@ static const struct param params[] = {
 	 .help = "1: the time after the wake-up stands apart, under the leaf `[runqueue]`"},
 	{"offcpu_depth", PARAM_NUMBER_OF(struct offcpu_params, depth), .min = 16, .max = 1000,
 	 .number = 256, .unit = "frames",
-	 .help = "the most user frames that stackprobe walks at a switch"},
+	 .help = "the most user frames that stackprobe walks of a wait"},
 	{0},
 };
 /* clang-format on */

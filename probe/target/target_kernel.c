@@ -40,6 +40,7 @@ static void tell_kernel(struct targets *targets, struct target *target, bool may
 	bool there = tracer_target_get(targets->tracer, target->pid, &now) == 0;
 	if (there ? now.id > target->id : !may_add)
 		return;
+	wanted.noticed = there ? now.noticed : 0;
 	wanted.unread = there ? now.unread : !address_space_read_ns(target->space);
 	wanted.exec_pages = there ? now.exec_pages : address_space_exec_pages(target->space);
 	wanted.asked = target_awaits_runtimes(targets, target);

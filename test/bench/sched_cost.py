@@ -6,15 +6,18 @@ cost	BPF time a switch, by the kernel's statistics, and how long the load takes 
 	bench sched pipe on one CPU; the same under SCHED_BATCH, where each switch is a wait (otherwise
 	two in five are preemptions by who was woken, which off-CPU leaves out and offcputime doesn't);
 	handoff, which waits in 50 stacks in turn. All in turn, ROUNDS times; medians. No guard.
+minblock	handoff and naps, whose waits are nearly all shorter than minblock, with minblock 10000 beside 0:
+	BPF time a switch, and how much of the time of the longer waits has its stack. No guard.
 flood	handoff on each CPU for SECONDS, under the default max_overhead: switches a second, stacks taken,
 	losses, totals beside the program's own clock, BPF time beside an empty program's.
 
-Prints lines and judges nothing. Usage: sched_cost.py [cost|flood ...] [SECONDS=n] [ROUNDS=n]
+Prints lines and judges nothing. Usage: sched_cost.py [cost|minblock|flood ...] [SECONDS=n] [ROUNDS=n]
 """
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -34,6 +37,7 @@ CPU = str(CPUS[0])
 PATH = os.environ["PATH"] + ":/usr/sbin:/usr/share/bcc/tools"
 OPS_A_SECOND = 150000  # of perf bench sched pipe, about
 NOBODY = "^no such process$"
+SWITCH = ("switch", "sched_exit")  # the hooks of a switch
 LOAD_NAMES = ("^perf$", "^sched-pipe$", "^handoff$")
 
 
@@ -44,13 +48,16 @@ class Stats:
         self.owner = owner
         self.before = bpf_stats(owner)
 
-    def ns(self, hook):
-        """(runs, ns a run) of the programs with that word in their name."""
+    def ns(self, hook, *beside):
+        """(runs, ns a run) of the programs with that word in their name; with what those of the words
+        `beside` took, which run as often or less."""
         runs = spent = 0
         for name, (n, ns) in bpf_stats(self.owner).items():
+            before = self.before.get(name, (0, 0))
             if hook in name:
-                before = self.before.get(name, (0, 0))
-                runs, spent = runs + n - before[0], spent + ns - before[1]
+                runs += n - before[0]
+            if any(word in name for word in (hook, *beside)):
+                spent += ns - before[1]
         return runs, spent / max(runs, 1)
 
 
@@ -192,7 +199,7 @@ class Figures:
         self.switch_ns, self.wakeup_ns, self.us, self.foreign = [], [], [], []
 
     def add(self, stats, switches, us):
-        runs, switch_ns = stats.ns("switch")
+        runs, switch_ns = stats.ns(*SWITCH)
         _, wakeup_ns = stats.ns("wakeup")
         self.switch_ns.append(switch_ns)
         self.wakeup_ns.append(wakeup_ns)
@@ -241,6 +248,40 @@ def cost(length, rounds):
         print_table(subjects, measure(subjects, length, rounds))
 
 
+def minblock(length, rounds):
+    """200 waits of 0.1 ms, then two of 10 ms, and so on; and waits as fast as they come."""
+    naps = [program("naps_bare"), *("100us:200", "10ms:2") * int(length * 5)]
+    with Bench() as bench, empty("switch") as nothing:
+        subjects = {n: Ours(bench.daemon, "flamegraph", "offcpu", "^handoff$", "^naps_bare$",
+                            minblock=n, max_overhead=0) for n in (0, 5000, 10000)}  # fmt: skip
+        if subjects[0].missing:
+            print(f"sched_cost: minblock: not measured: {subjects[0].missing}")
+            return
+        ns, bare, held = {n: [] for n in subjects}, [], []
+        for _ in range(rounds):
+            for least, ours in subjects.items():
+                with ours:
+                    mine, empty_ns = Stats(ours), Stats(nothing)
+                    subprocess.check_output([program("handoff"), str(length), CPU])
+                    ns[least].append(mine.ns(*SWITCH)[1])
+                    bare.append(empty_ns.ns("switch")[1])
+                    if least != 5000:
+                        continue
+                    target = subprocess.Popen(naps, stdout=subprocess.PIPE)
+                    os.waitpid(target.pid, os.WUNTRACED)
+                    os.kill(target.pid, signal.SIGCONT)
+                    truth = json.loads(target.stdout.readline())["nap_10ms"]
+                    seen = Profile(bench.daemon.get("/flamegraph/offcpu.folded").text)
+                    held.append(seen.total("nap_10ms") * 1e3 / truth["sum_ns"])
+                    target.kill()
+                    target.wait()
+    took = {n: median(each) for n, each in ns.items()}
+    print(f"sched_cost: minblock: a switch {took[0]:.0f} ns with minblock 0, {took[10000]:.0f} ns with 10000: "
+          f"{took[10000] / took[0]:.2f} x; an empty program {median(bare):.0f} ns; of the time of waits above "
+          f"minblock among 100 times as many shorter ones {min(held):.2%} to {max(held):.2%} have their stack "
+          f"(the rest is the program's own way to its clock)")  # fmt: skip
+
+
 def loss(probe):
     return {where: count for where, count in probe["lost"].items() if count}
 
@@ -259,7 +300,7 @@ def flood(length, _):
             time.sleep(length / 2)
             thinned = bench.daemon.probe("offcpu")["thinned"]
             told = [json.loads(load.communicate()[0]) for load in loads]
-            runs, ns = mine.ns("switch")
+            runs, ns = mine.ns(*SWITCH)
             bare_ns = bare.ns("switch")[1]
             profile = Profile(bench.daemon.get("/flamegraph/offcpu.folded").text)
             probe = bench.daemon.probe("offcpu")
@@ -284,7 +325,7 @@ def main():
         reason = "no perf"
     if reason:
         sys.exit(f"sched_cost: {reason}")
-    parts = {"cost": (cost, 1, 5), "flood": (flood, 60, 1)}
+    parts = {"cost": (cost, 1, 5), "minblock": (minblock, 1, 3), "flood": (flood, 60, 1)}
     chosen = [arg for arg in sys.argv[1:] if "=" not in arg] or list(parts)
     options = dict(arg.split("=") for arg in sys.argv[1:] if "=" in arg)
     with empty():  # which keeps the kernel's statistics on

@@ -6,7 +6,7 @@ import pytest
 
 import oracle
 from helpers import ours, wait_for
-from waiting import (Seen, answer, assert_time, go, let_go, offcpu, profile_offcpu,
+from waiting import (Seen, answer, assert_time, go, go_while, let_go, offcpu, profile_offcpu,
                      ready)  # fmt: skip
 
 MIX = ("1s:1", "100ms:3", "10ms:10", "2ms:20", "100us:100")
@@ -37,6 +37,30 @@ def test_counts_fall_as_minblock_rises_and_are_right_at_each(profiler, start):
         seen = Seen(profiler, pid=target.pid)
         assert_between(seen, truth, least_us=minblock)
         assert seen.waits("main") >= least, "those that were to be as long"
+
+
+def test_few_long_waits_among_many_short_ones_are_all_there_and_whole(profiler, start):
+    """The thread's last waits say that the next one will be short. It isn't."""
+    target = ready(start, "naps_bare", *("100us:200", "10ms:2") * 5)
+    profile_offcpu(profiler, pids=[target.pid], minblock=5000)
+    truth = go(target)["nap_10ms"]
+    seen = Seen(profiler, pid=target.pid)
+    seen.assert_holds(truth, "main", "nap_10ms")
+    assert truth["switches"] == 10
+    assert {s.frames[-1] for s in seen.stacks("nap_10ms")} == {"__schedule_[k]"}
+    assert seen.waits("nap_100us") < 100, "but for those that took long"
+    assert not any(profiler.probe("offcpu")["lost"].values())
+
+
+def test_a_long_wait_that_was_to_be_short_is_in_each_window(profiler, start):
+    target = ready(start, "naps_bare", "100us:300", "1s:1")
+    profile_offcpu(profiler, pids=[target.pid], minblock=5000)
+    truth, windows = go_while(target, lambda: profiler.folded("offcpu"))
+    seen = Seen(profiler, pid=target.pid)
+    assert windows > 5, "they end while it waits"
+    assert seen.waits("main", "nap_1s") == truth["nap_1s"]["switches"] == 1
+    assert_time(seen.ns("main", "nap_1s"), truth["nap_1s"], windows)  # each rounded up
+    assert not any(profiler.probe("offcpu")["lost"].values())
 
 
 @pytest.mark.parametrize("minblock", (3_000_000, 2**32 - 2))
