@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/request/request.h"
+#include "api/http/http_query.h"
 #include "api/http/server_state.h"
 #include "api/resource/feature_table.h"
 #include "base/cleanup.h"
@@ -216,23 +216,6 @@ static void begin_stream(struct http_request *request)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
 }
 
-static const char *query_text(struct MHD_Connection *mhd, const char *key)
-{
-	return MHD_lookup_connection_value(mhd, MHD_GET_ARGUMENT_KIND, key);
-}
-
-static long long query_number(struct MHD_Connection *mhd, const char *key)
-{
-	const char *text = query_text(mhd, key);
-	char *end;
-
-	if (!text)
-		return QUERY_NONE;
-	errno = 0;
-	long long value = strtoll(text, &end, 10);
-	return errno || end == text || *end || value < 0 ? QUERY_NONSENSE : value;
-}
-
 static void set_call(struct http_request *request, const char *path, const char *method,
 		     struct call *call)
 {
@@ -285,19 +268,6 @@ static bool waits_for_objects(struct http_request *request, const char *path, co
 		need.begins |= services->starting;
 	return need.begins &&
 	       engine_prepare(services->engine, need.begins, objects_loaded, request);
-}
-
-static void read_query(struct http_request *request)
-{
-	request->query = (struct query){
-		.pid = query_number(request->mhd, "pid"),
-		.seconds = query_number(request->mhd, "seconds"),
-		.icicle = query_number(request->mhd, "icicle"),
-		.follow = query_number(request->mhd, "follow"),
-		.min_age = query_number(request->mhd, "min_age"),
-		.value = query_text(request->mhd, "value"),
-		.view = query_text(request->mhd, "view"),
-	};
 }
 
 /* Returns the largest body. The body of a request that is no PUT of a feature is read to its end
@@ -401,7 +371,7 @@ static struct http_request *http_request_new(struct listener *listener, struct M
 	request->body = (struct buf)BUF_INIT(REQUEST_BODY_MAX + 1);
 	request->answer.body = (struct buf)BUF_INIT(ANSWER_MAX);
 	request->hangup.fd = -1;
-	read_query(request);
+	http_query_read(request->mhd, &request->query);
 	return request;
 }
 
