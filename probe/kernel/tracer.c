@@ -102,11 +102,10 @@ static uint32_t arena_chunks(const struct tracer *tracer)
 static int make_arena(struct tracer *tracer)
 {
 	struct arena_memory memory;
-	int r = arena_map_new(&tracer->arena_map, bpf_map__fd(tracer->life->maps.arena),
-			      arena_chunks(tracer));
 
-	if (r < 0)
-		return r;
+	tracer->arena_map = tracer_take(tracer, &loadable_arena);
+	if (!tracer->arena_map)
+		return -errno;
 	arena_map_memory(tracer->arena_map, &memory);
 	return arena_new(&tracer->arena, &memory, tracer->sizes.tables_bytes);
 }
@@ -148,7 +147,34 @@ const struct loadable loadable_life = {
 	.is_loaded = has_life,
 };
 
-const struct loadable *const life_loads[] = {&loadable_life, NULL};
+/* The first chunks of the arena are made on the worker too: the kernel makes who adds them wait. */
+static void *load_arena(const struct load_from *from)
+{
+	const struct bpf_map *outer = bpf_object__find_map_by_name(from->life, "arena");
+	struct arena_map *map;
+	int r = arena_map_new(&map, bpf_map__fd(outer), arena_chunks(from->tracer));
+
+	errno = -r;
+	return r < 0 ? NULL : map;
+}
+
+static void destroy_arena(void *map)
+{
+	arena_map_free(map);
+}
+
+static bool has_arena(const struct tracer *tracer)
+{
+	return tracer->arena_map;
+}
+
+const struct loadable loadable_arena = {
+	.load = load_arena,
+	.destroy = destroy_arena,
+	.is_loaded = has_arena,
+};
+
+const struct loadable *const life_loads[] = {&loadable_life, &loadable_arena, NULL};
 
 static int begin_life(struct tracer *tracer)
 {

@@ -178,12 +178,13 @@ struct load_from {
 	const struct bpf_object *sched; /* which has the threads' records */
 };
 
-/* An object that can be loaded on any thread, and attached on the loop's. */
+/* An object that can be loaded on any thread, and attached on the loop's; or what belongs to one.
+ */
 struct loadable {
 	/* Opens and loads it. Returns its skeleton; NULL: errno says why. */
 	void *(*load)(const struct load_from *from);
 	void (*destroy)(void *bpf);
-	void (*detach)(void *bpf);
+	void (*detach)(void *bpf); /* and object(): for objects whose maps others share */
 	const struct bpf_object *(*object)(const void *bpf);
 	/* Where others find it in struct load_from: offsetof(); 0: nobody shares its maps. */
 	size_t shared_at;
@@ -207,7 +208,7 @@ struct loadable {
 #define LOADABLE_FIELDS(name)                                                                      \
 	.destroy = destroy_##name, .detach = detach_##name, .object = object_of_##name
 
-extern const struct loadable loadable_life, loadable_sample;
+extern const struct loadable loadable_life, loadable_arena, loadable_sample;
 
 /*
  * Returns the skeleton, which the caller owns: the one that was loaded ahead, or it is loaded now.
