@@ -3,6 +3,7 @@
 #include "base/array_index.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,13 +55,20 @@ static void put_item(struct array_index *numbers, const void *items, uint32_t nu
 	numbers->slots[i] = number + 1;
 }
 
-int array_index_reserve(struct array_index *numbers, const void *items)
+static bool has_room(const struct array_index *numbers, size_t more)
+{
+	return numbers->count + more <= numbers->size / 4 * 3;
+}
+
+int array_index_reserve(struct array_index *numbers, const void *items, size_t more)
 {
 	struct array_index bigger = *numbers;
 
-	if (numbers->count + 1 <= numbers->size / 4 * 3)
+	if (has_room(numbers, more))
 		return 0;
 	bigger.size = numbers->size ? numbers->size * 2 : 16;
+	while (!has_room(&bigger, more))
+		bigger.size *= 2;
 	bigger.slots = calloc(bigger.size, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return -ENOMEM;

@@ -26,9 +26,9 @@ void array_index_done(struct array_index *numbers);
 /* Returns the number of the item with that key, or -ENOENT. */
 int64_t array_index_find(const struct array_index *numbers, const void *items, const void *key);
 
-/* Makes room for one more item. Reads the keys of all items in the index, so these must be intact.
- * Returns 0, or -ENOMEM. */
-int array_index_reserve(struct array_index *numbers, const void *items);
+/* Makes room for so many more items. Reads the keys of all items in the index, so these must be
+ * intact. Returns 0, or -ENOMEM. */
+int array_index_reserve(struct array_index *numbers, const void *items, size_t more);
 
 /* Adds the item `number`. No other item may have its key; call array_index_reserve() before. */
 void array_index_add(struct array_index *numbers, const void *items, uint32_t number);

@@ -103,7 +103,7 @@ static int64_t append_entry(struct frames *frames, const struct frame_entry *ent
 	int r = frames->count < frames->max ? reserve_entry(frames) : -ENOSPC;
 
 	if (r == 0)
-		r = array_index_reserve(&frames->numbers, frames->entries);
+		r = array_index_reserve(&frames->numbers, frames->entries, 1);
 	if (r < 0)
 		return r;
 	frames->entries[frames->count] = *entry;

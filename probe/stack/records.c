@@ -122,12 +122,23 @@ static int reserve_sum(struct records *records)
 	return array_grow(records->sums, records->capacity, records->count + 1, 16);
 }
 
+void records_reserve(struct records *records, size_t more)
+{
+	if (records->count >= records->max)
+		return;
+	if (more > records->max - records->count)
+		more = records->max - records->count;
+	if (array_index_reserve(&records->numbers, records->sums, more) < 0)
+		return; /* it grows, or fails, when a record is added */
+	(void)array_grow(records->sums, records->capacity, records->count + more, 16);
+}
+
 static int64_t append_sum(struct records *records, const struct record_key *key, size_t max)
 {
 	int r = records->count < max ? reserve_sum(records) : -ENOSPC;
 
 	if (r == 0)
-		r = array_index_reserve(&records->numbers, records->sums);
+		r = array_index_reserve(&records->numbers, records->sums, 1);
 	if (r < 0)
 		return r;
 	records->sums[records->count] = (struct record_sum){.key = *key, .first_ns = UINT64_MAX};
@@ -196,6 +207,8 @@ int records_merge(struct records *into, const struct records *from, const uint32
 {
 	int r = 0;
 
+	if (!into->count)
+		records_reserve(into, from->count);
 	for (size_t i = 0; i < from->count; i++) {
 		struct record record = record_of(from, &from->sums[i]);
 

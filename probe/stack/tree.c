@@ -81,14 +81,16 @@ static int reserve_node(struct tree *tree)
 {
 	if (tree->count >= tree->max_nodes)
 		return -ENOSPC;
-	if (tree->count < tree->capacity)
-		return 0;
-	struct node *nodes = reallocarray(tree->nodes, tree->capacity * 2, sizeof(*nodes));
-	if (!nodes)
-		return -ENOMEM;
-	tree->nodes = nodes;
-	tree->capacity *= 2;
-	return 0;
+	return array_grow(tree->nodes, tree->capacity, tree->count + 1, 64);
+}
+
+void tree_reserve(struct tree *tree, size_t more)
+{
+	if (more > tree->max_nodes - tree->count)
+		more = tree->max_nodes - tree->count;
+	if (array_index_reserve(&tree->children, tree->nodes, more) < 0)
+		return; /* it grows, or fails, when a node is added */
+	(void)array_grow(tree->nodes, tree->capacity, tree->count + more, 64);
 }
 
 int64_t tree_frame(struct tree *tree, const struct frame *frame)
@@ -109,7 +111,7 @@ int64_t tree_child_of(struct tree *tree, uint32_t parent, uint32_t frame)
 		return node;
 	int r = reserve_node(tree);
 	if (r == 0)
-		r = array_index_reserve(&tree->children, tree->nodes);
+		r = array_index_reserve(&tree->children, tree->nodes, 1);
 	if (r < 0)
 		return r;
 	node = (int64_t)tree->count++;
@@ -191,6 +193,8 @@ static int merge_nodes(struct tree *into, const struct tree *from, uint32_t star
 
 	if (!parts || !known)
 		return -ENOMEM;
+	if (start == TREE_ROOT)
+		tree_reserve(into, from->count);
 	for (uint32_t i = start; i != TREE_ROOT; i = from->nodes[i].parent)
 		parts[i] = PART_FRAME;
 	parts[start] = PART_WEIGHT;

@@ -9,6 +9,8 @@
 #include "heap/allocating.h"
 #include "kind/kind.h"
 
+#define FEW 1024 /* stacks, for which profiles needn't be made ready */
+
 static void grafting_init(struct grafting *grafting, const struct batch *batch, struct tree *tree,
 			  const struct stack_detail *detail)
 {
@@ -173,9 +175,12 @@ static int destinations_init(struct destinations *to, const struct batch *batch,
 		return -ENOMEM;
 	grafting_init(&to->of_ledger, batch, stack_cache_tree(stack_cache), &all);
 	to->of_ledger.whole = true;
-	for (size_t s = 0; s < batch->sinks_count; s++)
+	for (size_t s = 0; s < batch->sinks_count; s++) {
+		if (batch->count > FEW)
+			profile_reserve(batch->sinks[s].profile, batch->count);
 		grafting_init(&to->of_sinks[s], batch, batch->sinks[s].profile->tree,
 			      &batch->sinks[s].detail);
+	}
 	return 0;
 }
 

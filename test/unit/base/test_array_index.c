@@ -35,7 +35,7 @@ static void random_keys_have_the_number_that_they_got(void **state)
 			memcpy(moved, items, count * sizeof(*items));
 		free(items);
 		items = moved;
-		assert_int_equal(array_index_reserve(&numbers, items), 0);
+		assert_int_equal(array_index_reserve(&numbers, items, 1), 0);
 		items[count] = (struct item){{key[0], key[1]}, turn};
 		array_index_add(&numbers, items, count);
 		model[which] = count++;
