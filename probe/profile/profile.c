@@ -107,10 +107,11 @@ int64_t profile_thread(struct profile *profile, const struct record_who *who, bo
 }
 
 /* Each stack has a leaf of its own, and many have a caller of their own. */
-void profile_reserve(struct profile *profile, size_t stacks)
+int profile_reserve(struct profile *profile, size_t stacks)
 {
-	tree_reserve(profile->tree, stacks * 2);
-	records_reserve(profile->records, stacks);
+	int r = tree_reserve(profile->tree, stacks * 2);
+
+	return r < 0 ? r : records_reserve(profile->records, stacks);
 }
 
 int profile_add(struct profile *profile, const struct record *record, uint64_t events,

@@ -67,8 +67,8 @@ static inline void profile_unrefp(struct profile **profile)
  */
 int64_t profile_thread(struct profile *profile, const struct record_who *who, bool thread_frame);
 
-/* Makes room for so many more stacks, so that they are added faster. */
-void profile_reserve(struct profile *profile, size_t stacks);
+/* Makes room for so many more stacks, so that they are added faster. Returns 0 or -ENOMEM. */
+int profile_reserve(struct profile *profile, size_t stacks);
 
 /*
  * Adds a record to the tree and to the records, with the events that it stands for and the samples

@@ -122,15 +122,14 @@ static int reserve_sum(struct records *records)
 	return array_grow(records->sums, records->capacity, records->count + 1, 16);
 }
 
-void records_reserve(struct records *records, size_t more)
+int records_reserve(struct records *records, size_t more)
 {
-	if (records->count >= records->max)
-		return;
+	if (!more || records->count >= records->max)
+		return 0;
 	if (more > records->max - records->count)
 		more = records->max - records->count;
-	if (array_index_reserve(&records->numbers, records->sums, more) < 0)
-		return; /* it grows, or fails, when a record is added */
-	(void)array_grow(records->sums, records->capacity, records->count + more, 16);
+	int r = array_index_reserve(&records->numbers, records->sums, more);
+	return r < 0 ? r : array_grow(records->sums, records->capacity, records->count + more, 16);
 }
 
 static int64_t append_sum(struct records *records, const struct record_key *key, size_t max)
@@ -205,20 +204,16 @@ int records_add(struct records *records, const struct record *record)
 
 int records_merge(struct records *into, const struct records *from, const uint32_t *numbers)
 {
-	int r = 0;
+	int r = into->count ? 0 : records_reserve(into, from->count);
 
-	if (!into->count)
-		records_reserve(into, from->count);
-	for (size_t i = 0; i < from->count; i++) {
+	for (size_t i = 0; r == 0 && i < from->count; i++) {
 		struct record record = record_of(from, &from->sums[i]);
 
 		record.key.node = numbers[record.key.node];
 		if (record.key.node)
 			r = add_to_sum(into, &record, 2);
-		if (r < 0)
-			return r;
 	}
-	return 0;
+	return r;
 }
 
 static int compare_u32(uint32_t a, uint32_t b)

@@ -76,8 +76,9 @@ static inline void records_freep(struct records **records)
 }
 #define _cleanup_records_ _cleanup_(records_freep)
 
-/* Makes room for so many more records, so that they are added faster; at most up to the bound. */
-void records_reserve(struct records *records, size_t more);
+/* Makes room for so many more records, so that they are added faster; at most up to the bound.
+ * Returns 0 or -ENOMEM. */
+int records_reserve(struct records *records, size_t more);
 
 /* Adds a record's weight. key.who and key.libraries are ignored: they follow from `who` and
  * `libraries`. Returns 0, -ENOSPC or -ENOMEM; nothing was added then. */

@@ -84,13 +84,12 @@ static int reserve_node(struct tree *tree)
 	return array_grow(tree->nodes, tree->capacity, tree->count + 1, 64);
 }
 
-void tree_reserve(struct tree *tree, size_t more)
+int tree_reserve(struct tree *tree, size_t more)
 {
 	if (more > tree->max_nodes - tree->count)
 		more = tree->max_nodes - tree->count;
-	if (array_index_reserve(&tree->children, tree->nodes, more) < 0)
-		return; /* it grows, or fails, when a node is added */
-	(void)array_grow(tree->nodes, tree->capacity, tree->count + more, 64);
+	int r = array_index_reserve(&tree->children, tree->nodes, more);
+	return r < 0 ? r : array_grow(tree->nodes, tree->capacity, tree->count + more, 64);
 }
 
 int64_t tree_frame(struct tree *tree, const struct frame *frame)
@@ -193,8 +192,8 @@ static int merge_nodes(struct tree *into, const struct tree *from, uint32_t star
 
 	if (!parts || !known)
 		return -ENOMEM;
-	if (start == TREE_ROOT)
-		tree_reserve(into, from->count);
+	if (start == TREE_ROOT && tree_reserve(into, from->count) < 0)
+		return -ENOMEM;
 	for (uint32_t i = start; i != TREE_ROOT; i = from->nodes[i].parent)
 		parts[i] = PART_FRAME;
 	parts[start] = PART_WEIGHT;

@@ -33,8 +33,9 @@ static inline void tree_freep(struct tree **tree)
  */
 void tree_drop_places(struct tree *tree);
 
-/* Makes room for so many more nodes, so that they are added faster; at most up to the bound. */
-void tree_reserve(struct tree *tree, size_t more);
+/* Makes room for so many more nodes, so that they are added faster; at most up to the bound.
+ * Returns 0 or -ENOMEM. */
+int tree_reserve(struct tree *tree, size_t more);
 
 /* Returns the number of nodes with the root: they are numbered from 0. */
 size_t tree_count(const struct tree *tree);

@@ -177,7 +177,7 @@ static int destinations_init(struct destinations *to, const struct batch *batch,
 	to->of_ledger.whole = true;
 	for (size_t s = 0; s < batch->sinks_count; s++) {
 		if (batch->count > FEW)
-			profile_reserve(batch->sinks[s].profile, batch->count);
+			(void)profile_reserve(batch->sinks[s].profile, batch->count);
 		grafting_init(&to->of_sinks[s], batch, batch->sinks[s].profile->tree,
 			      &batch->sinks[s].detail);
 	}
