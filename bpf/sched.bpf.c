@@ -13,8 +13,11 @@
 #include "bpf/sched/offcpu.h"
 #include "bpf/sched/hists.h"
 #include "bpf/core/task.h"
+#include "bpf/stack/hand_over.h"
 
 struct sched_settings sched;
+
+HAND_OVER_SLOT(switch_slot);
 
 int came_unseen(uint64_t now_ns);
 
@@ -225,6 +228,7 @@ int on_switch(uint64_t *ctx)
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	uint64_t now_ns = 0; /* the clock is read once, if nothing in between takes long */
 
+	hand_over(ctx, &switch_slot);
 	if (prev->pid)
 		now_ns = leave_cpu(ctx, prev);
 	if (sched.hists & sched_probes_of(SCHED_EVENTS)) {

@@ -10,6 +10,7 @@
 #include "kernel/tracer_waits.h"
 #include "capability/trial.h"
 #include "sched.skel.h"
+#include "sched_native.skel.h"
 
 #define RECORDS_MAX 32768 /* threads, where the kernel has no task storage */
 
@@ -36,16 +37,27 @@ static void choose_records(struct sched_bpf *sched)
 }
 
 LOADABLE_FUNCTIONS(sched)
+WALKING_OBJECT(sched)
 
-static void *load_sched(const struct load_from *from)
+static struct sched_bpf *open_sched(const struct load_from *from, bool is_first)
 {
-	struct sched_bpf *sched = tracer_open(from->tracer, sched);
+	struct sched_bpf *sched = open_walking_sched(from);
 
 	if (!sched)
 		return NULL;
 	choose_records(sched);
 	sched->rodata->has_switch_state = from->tracer->types.known.has_switch_state;
 	tracer_set_stacks(sched);
+	tracer_set_slot(sched, switch_slot, is_first);
+	return sched;
+}
+
+static void *load_sched(const struct load_from *from)
+{
+	struct sched_bpf *sched = open_sched(from, true);
+
+	if (!sched)
+		return NULL;
 	int r = tracer_share_maps(from->life, sched->obj);
 	if (r == 0)
 		r = sched_bpf__load(sched);
@@ -62,7 +74,10 @@ const struct loadable loadable_sched = {
 	LOADABLE_FIELDS(sched),
 	.shared_at = offsetof(struct load_from, sched),
 	.is_loaded = has_sched,
+	.is_taken_over = true,
 };
+
+LOADABLE_AGAIN(sched, open_sched, on_switch, switch_slot, tracer->sched)
 
 const struct loadable *const sched_loads[] = {&loadable_sched, &loadable_times, NULL};
 
@@ -80,7 +95,13 @@ static int begin_sched(struct tracer *tracer)
 	tracer->settings = &sched->bss->sched;
 	tracer->settings->session = ++tracer->session;
 	sched->links.on_switch = bpf_program__attach(sched->progs.on_switch);
-	return sched->links.on_switch ? 0 : -errno;
+	if (!sched->links.on_switch)
+		return -errno;
+	walkers_add(tracer, &(struct walker){.which = &loadable_sched_again,
+					     .first = sched->obj,
+					     .has = sched->rodata->runtimes_walked,
+					     .take_over = take_over_sched});
+	return 0;
 }
 
 int tracer_sched_load(struct tracer *tracer, struct why *why)
@@ -147,6 +168,7 @@ static void unload_sched(void *arg)
 	tracer_hists_unload(tracer);
 	tracer->settings = NULL;
 	tracer_times_unload(tracer);
+	walkers_remove(tracer, &loadable_sched_again);
 	if (tracer->sched)
 		loaded_remove(tracer, tracer->sched->obj, -1);
 	tracer->sched_object = NULL;

@@ -284,7 +284,7 @@ static bool waits_for_objects(struct http_request *request, const char *path, co
 	if (!call_is_page(&call))
 		need.begins |= services->starting;
 	return need.begins &&
-	       engine_prepare(services->engine, need.begins, objects_loaded, request);
+	       engine_prepare(services->engine, need.begins, NULL, objects_loaded, request);
 }
 
 static void read_query(struct http_request *request)
