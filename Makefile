@@ -55,7 +55,9 @@ OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o) $(ASSETS)
 # All but main, for the tests' programs: the linker takes of it what each of them needs.
 LIBRARY  := $(BUILD)/libstackprobe.a
 BPFOBJS  := $(sort $(wildcard bpf/*.bpf.c))
-SKELETONS := $(BPFOBJS:bpf/%.bpf.c=$(BUILD)/bpf/%.skel.h)
+# Objects that walk stacks are made a second time, without the walkers of Python's and Java's frames.
+NATIVES  := fault malloc mmap sample sched waiting
+SKELETONS := $(BPFOBJS:bpf/%.bpf.c=$(BUILD)/bpf/%.skel.h) $(NATIVES:%=$(BUILD)/bpf/%_native.skel.h)
 
 
 # One short line a file; V=1 shows the commands.
@@ -143,6 +145,11 @@ $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,bpf)
 	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -c -o $@ $<
 
+$(BUILD)/bpf/%_native.bpf.o: bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(call say,bpf)
+	$(Q)$(CLANG) $(BPFFLAGS) -DWALKS_NATIVE -MMD -MP -c -o $@ $<
+
 # The kernel's side for the other processor: that it compiles.
 ARM64_INCLUDE := /usr/aarch64-linux-gnu/include
 ARM64OBJS := $(BPFOBJS:bpf/%.c=build/arm64/%.o)
@@ -166,7 +173,7 @@ $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 
 .SECONDARY: # keep the BPF objects
 
--include $(OBJECTS:.o=.d) $(BPFOBJS:%.c=$(BUILD)/%.d) $(ARM64OBJS:.o=.d)
+-include $(OBJECTS:.o=.d) $(BPFOBJS:%.c=$(BUILD)/%.d) $(NATIVES:%=$(BUILD)/bpf/%_native.bpf.d) $(ARM64OBJS:.o=.d)
 include test/test.mk
 include conf/package.mk
 

@@ -12,6 +12,7 @@
  * counted (LOST_UNMEASURED).
  */
 #define GUARD_SKIPPED_NS 150ULL /* two programs */
+#include "bpf/stack/hand_over.h"
 #include "bpf/stack/probe_take.h"
 #include "bpf/memory/rss.h"
 
@@ -60,6 +61,8 @@ struct {
 } away SEC(".maps");
 
 int64_t away_count;
+
+HAND_OVER_SLOT(after_slot);
 
 struct fault_settings faults;
 
@@ -249,12 +252,14 @@ static __always_inline bool find_away(struct fault_slot *slot, uint32_t tid)
 SEC("perf_event")
 int after(struct bpf_perf_event_data *ctx)
 {
-	struct fault_slot *slot = fault_slot();
+	struct fault_slot *slot;
 	struct taking taking = {0};
 	struct faulting who;
 	uint32_t pages = 0, interval;
 	bool second;
 
+	hand_over(ctx, &after_slot);
+	slot = fault_slot();
 	if (!slot || (!slot->tid && !away_count))
 		return 0;
 	look_at_faulting(&who);

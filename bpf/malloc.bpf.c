@@ -239,6 +239,7 @@ static __always_inline void call_returns(struct pt_regs *regs)
 SEC("uprobe")
 int on_return(struct pt_regs *ctx)
 {
+	hand_over(ctx, &return_slot);
 	if (*under_way_of(PT_REGS_SP(ctx)))
 		call_returns(ctx);
 	return 0;

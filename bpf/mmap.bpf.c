@@ -200,10 +200,12 @@ int on_return(struct pt_regs *regs)
 {
 	uint64_t id = bpf_get_current_pid_tgid(), result = PT_REGS_RC(regs);
 	uint32_t tid = id, tgid = id >> 32;
-	struct mapping_call *found = bpf_map_lookup_elem(&mapping_calls, &tid), call;
+	struct mapping_call *found, call;
 	struct target_value *target;
 	struct mapped_event event; /* one: kernels before 6.8 have 512 bytes for all of a stack */
 
+	hand_over(regs, &return_slot);
+	found = bpf_map_lookup_elem(&mapping_calls, &tid);
 	if (!found || found->sp != PT_REGS_SP(regs))
 		return 0;
 	call = *found;

@@ -13,8 +13,12 @@
 #include "bpf/sched/offcpu.h"
 #include "bpf/sched/hists.h"
 #include "bpf/core/task.h"
+#include "bpf/stack/hand_over.h"
 
 struct sched_settings sched;
+
+HAND_OVER_SLOT(switch_slot);
+HAND_OVER_SLOT(exit_slot);
 
 int came_unseen(uint64_t now_ns);
 
@@ -229,6 +233,7 @@ int on_switch(uint64_t *ctx)
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	uint64_t now_ns = 0; /* the clock is read once, if nothing in between takes long */
 
+	hand_over(ctx, &switch_slot);
 	if (prev->pid)
 		now_ns = leave_cpu(ctx, prev);
 	if (sched.hists & sched_probes_of(SCHED_EVENTS)) {
@@ -263,10 +268,12 @@ int on_sched_exit(uint64_t *ctx)
 	mine = returned_get();
 	if (!mine || !mine->tid)
 		return 0;
-	if (mine->tid == (uint32_t)task->pid)
+	if (mine->tid == (uint32_t)task->pid) {
+		hand_over(ctx, &exit_slot);
 		returned_take(ctx, task, mine);
-	else
+	} else {
 		count_loss(LOST_UNENDED, PROBE_OFFCPU, mine->weight);
+	}
 	mine->tid = 0;
 	return 0;
 }

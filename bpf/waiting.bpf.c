@@ -226,7 +226,7 @@ static __always_inline void walk_task(struct walk *walk, struct task_struct *tas
 	if (walk->head.truncated == TRUNCATED_NOT && user_regs_of(walk, task)) {
 		if (unwind_begin(walk, &walk->user)) {
 			walk->head.key.hash = seed;
-			if (!walk->hotspot_at)
+			if (python_of(walk) && !hotspot_of(walk))
 				walk_python(task);
 			walk_on(walk, task);
 		} else {
@@ -235,6 +235,17 @@ static __always_inline void walk_task(struct walk *walk, struct task_struct *tas
 		}
 	}
 	hash_stack(walk, kernel_hash, walk->head.key.hash);
+}
+
+/* Returns whether the stack was taken when its Python or its Java was known, as far as this program
+ * walks them. */
+static __always_inline bool has_walked(const struct thread_record *record,
+				       const struct target_value *target)
+{
+	return (!(walks_runtimes & WALKS_PYTHON) || !target->python ||
+		record->python == target->python) &&
+	       (!(walks_runtimes & WALKS_JAVA) || !target->hotspot ||
+		record->hotspot == target->hotspot);
 }
 
 /* Returns whether the wait has a stack that will stay, or had a stack that was lost. A stack that
@@ -248,9 +259,7 @@ static __always_inline bool is_seen(struct task_struct *task, const struct targe
 	return record && record->session == sched.session && record->switches == switches &&
 	       record->left_ns >= sched.wait_since_ns &&
 	       ((record->weight && record->stack == WAIT_STACK_TAKEN &&
-		 !is_mendable(record, target) &&
-		 (!target->python || record->python == target->python) &&
-		 (!target->hotspot || record->hotspot == target->hotspot)) ||
+		 !is_mendable(record, target) && has_walked(record, target)) ||
 		record->stack == WAIT_STACK_LOST);
 }
 

@@ -218,12 +218,13 @@ struct walk {
 	uint32_t known;		     /* WALK_ flags */
 	uint32_t unsure;	     /* words_count before that frame, plus one; 0: pc is sure */
 	uint32_t spans, spans_count; /* spans of the process (struct target_value) */
-	uint32_t python_at;	     /* struct cpython in the arena; 0: none */
-	uint32_t hotspot_at;	     /* struct hotspot in the arena; 0: none */
-	uint32_t low, high;	     /* bounds of the search that is going on (lookup.h) */
-	uint32_t frames_max;	     /* user frames walked at most */
-	uint32_t memo;		     /* number of the thread's memo */
-	uint32_t used;		     /* WALK_ flags of registers that the walk looked at */
+	uint32_t python_at;	     /* struct cpython in the arena; 0: none, or not walked */
+	uint32_t hotspot_at;	     /* struct hotspot in the arena; 0: none, or not walked */
+	uint32_t pending; /* WALKS_ bits: runtimes of the process that this program doesn't walk */
+	uint32_t low, high;  /* bounds of the search that is going on (lookup.h) */
+	uint32_t frames_max; /* user frames walked at most */
+	uint32_t memo;	     /* number of the thread's memo */
+	uint32_t used;	     /* WALK_ flags of registers that the walk looked at */
 	uint32_t tid;
 	uint32_t level;	       /* number of this buffer, which global functions take */
 	uint32_t busy;	       /* number of programs that have the buffer or try to take it */

@@ -18,7 +18,7 @@ int caller_interpreted(uint32_t level);
 
 static __always_inline void hotspot_begin(struct walk *walk)
 {
-	if (!walk->hotspot_at) /* the memory of a Java walk stays cold then */
+	if (!hotspot_of(walk)) /* the memory of a Java walk stays cold then */
 		return;
 	walk->hotspot.blob.kind = HOTSPOT_NONE;
 	walk->hotspot.pushed = 0;
@@ -295,12 +295,21 @@ static __always_inline int caller_of_java_leaf(struct walk *walk)
 	return TRUNCATED_JAVA;
 }
 
+/* Ends a walk at the first Java frame: it goes on when another program walks the same stack. */
+static __always_inline int java_is_pending(struct walk *walk)
+{
+	memo_void(walk);
+	return TRUNCATED_RUNTIME_PENDING;
+}
+
 static __always_inline int caller_hotspot(struct walk *walk, struct caller *caller)
 {
 	const struct hotspot_blob *blob = &walk->hotspot.blob;
 	int r;
 
-	if (!walk->hotspot_at || blob->kind == HOTSPOT_NONE)
+	if (walk->pending & WALKS_JAVA)
+		return java_is_pending(walk);
+	if (!hotspot_of(walk) || blob->kind == HOTSPOT_NONE)
 		return TRUNCATED_JAVA;
 	if (blob->kind == HOTSPOT_METHOD)
 		return caller_interpreted(walk->level);

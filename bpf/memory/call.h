@@ -11,6 +11,7 @@
 
 #include "bpf/core/arch.h"
 #include "bpf/shared/allocations.h"
+#include "bpf/stack/hand_over.h"
 
 /* Set before loading: these programs are sessions. */
 const volatile bool has_sessions = true;
@@ -43,6 +44,9 @@ struct {
 } returning SEC(".maps") = {
 	.values = {(void *)&on_return},
 };
+
+/* Slot of on_return(). */
+HAND_OVER_SLOT(return_slot);
 
 /* Returns whether the program of a session is called at the return: then its function's address is
  * the probe's. */

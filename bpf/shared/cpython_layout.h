@@ -107,6 +107,7 @@ enum python_end {
 	PYTHON_MEMORY,	 /* a frame or a code object could not be read */
 	PYTHON_DAMAGED,	 /* a frame's code object is none, or a frame comes twice */
 	PYTHON_SEARCHED, /* too many threads: the thread's state is not among those looked at */
+	PYTHON_PENDING,	 /* not walked: the program that walks them was still being loaded */
 	PYTHON_END_COUNT
 };
 

@@ -62,6 +62,8 @@ enum frame_kind {
 	X(TRUNCATED_NARROW, "narrow") /* 32-bit code */                                            \
 	/* the unwind table of the code is still being made */                                     \
 	X(TRUNCATED_TABLE_PENDING, "table_pending")                                                \
+	/* the walker of Python's or Java's frames was still being loaded */                       \
+	X(TRUNCATED_RUNTIME_PENDING, "runtime_pending")                                            \
 	/* The code has a table, but it could not be read or found no room. */                     \
 	X(TRUNCATED_NO_TABLE, "no_table")                                                          \
 	X(TRUNCATED_RULE, "rule") /* the unwind rule is of an unsupported kind */                  \
@@ -194,6 +196,11 @@ struct stack {
  * before.
  */
 #define NOTICE_KIND 0xfffffffeU
+
+/* Runtimes whose frames a program walks (bpf/stack/hand_over.h). */
+#define WALKS_PYTHON 1U
+#define WALKS_JAVA   2U
+#define WALKS_ALL    3U
 
 /* A process that is sampled. Value of the map `targets`; the key is the tgid. A place in the arena
  * is the number of its first word. */

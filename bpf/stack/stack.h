@@ -26,7 +26,7 @@ static __always_inline bool append_words(struct walk *walk)
 {
 	uint32_t native = walk->head.words_count, count = walk->python.words_count;
 
-	if (walk->hotspot_at)
+	if (hotspot_of(walk))
 		count = walk->hotspot.details;
 	if (!count)
 		return true;
@@ -356,7 +356,7 @@ static __always_inline bool take_into(void *ctx, struct walk *walk, const struct
 	if (has_user && unwind_begin(walk, user)) {
 		if (taking->leaf)
 			walk->known &= ~WALK_EXACT;
-		if (walk->python_at && !walk->hotspot_at)
+		if (python_of(walk) && !hotspot_of(walk))
 			python_user(walk->level);
 		if (take_again(walk, kernel_hash, taking))
 			return true;
@@ -376,6 +376,21 @@ static __always_inline uint32_t counted_cpu(const struct control *settings, uint
 	return settings->by_cpu & 1U << probe ? bpf_get_smp_processor_id() : CPU_ANY;
 }
 
+/* Says which runtimes of the process are walked. (One with both has Java's frames.) */
+static __always_inline void begin_runtimes(struct walk *walk, const struct target_value *target)
+{
+	uint32_t left_out = WALKS_ALL & ~walks_runtimes;
+
+	walk->python_at = left_out & WALKS_PYTHON ? 0 : target->python;
+	walk->hotspot_at = left_out & WALKS_JAVA ? 0 : target->hotspot;
+	walk->head.python = PYTHON_NONE;
+	walk->pending = 0;
+	if (left_out & WALKS_JAVA && target->hotspot)
+		walk->pending = WALKS_JAVA;
+	else if (left_out & WALKS_PYTHON && target->python && !target->hotspot)
+		walk->head.python = PYTHON_PENDING;
+}
+
 /* Begins the stack of a task in `walk`. walk->tid, head.key.tgid and head.comm have to be set
  * before. `exec_pages` is the task's mm->exec_vm. */
 static __always_inline void walk_begin(struct walk *walk, const struct control *settings,
@@ -387,8 +402,7 @@ static __always_inline void walk_begin(struct walk *walk, const struct control *
 #ifndef WALKS_OTHERS /* its steps may be undone, so results aren't kept */
 	walk->spans_number = target->spans_number;
 #endif
-	walk->python_at = target->python;
-	walk->hotspot_at = target->hotspot;
+	begin_runtimes(walk, target);
 	walk->hotspot.details = 0;
 	walk->python.hash = walk->python.words_count = walk->python.flags = 0;
 	walk->head.key.hash = settings->hash_seed;
@@ -397,7 +411,6 @@ static __always_inline void walk_begin(struct walk *walk, const struct control *
 	walk->head.window = settings->window;
 	walk->head.words_count = 0;
 	walk->head.truncated = TRUNCATED_NOT;
-	walk->head.python = PYTHON_NONE;
 	walk->head.exec_pages = exec_pages;
 	walk->hurry = hurry_of(target, exec_pages);
 }

@@ -272,7 +272,7 @@ static __always_inline int push_frame(struct walk *walk)
 {
 	bool exact = walk->known & WALK_EXACT;
 
-	if (span_kind(&walk->span) == SPAN_HOTSPOT && walk->hotspot_at)
+	if (span_kind(&walk->span) == SPAN_HOTSPOT && hotspot_of(walk))
 		return hotspot_arrive(walk->level);
 	return walk_push(walk, exact ? FRAME_NATIVE : FRAME_NATIVE_RETURN, walk->pc)
 		       ? 0

@@ -104,7 +104,7 @@ static __always_inline bool has_news(const struct walk *walk, uint64_t now_ns)
 {
 	/* True if the walk ended at its first frame: see unwind_leaf(). */
 	bool lost = walk->head.truncated == TRUNCATED_ADDRESS && walk->known & WALK_EXACT;
-	bool java = walk->hotspot_at && java_has_news(walk->level);
+	bool java = hotspot_of(walk) && java_has_news(walk->level);
 
 	return java || lost || walk->hurry || walk->python.flags & PYTHON_UNSEEN ||
 	       now_ns - walk->head.target_id < YOUNG_NS;

@@ -26,6 +26,17 @@ uint64_t probed_place(uint32_t level, uint64_t pc);
 
 #include "bpf/core/shared_maps.h"
 
+/* Set before loading: the runtimes whose frames these programs walk (WALKS_). The verifier doesn't
+ * walk what is for the others. */
+const volatile uint32_t runtimes_walked = WALKS_ALL;
+
+/* An object is made twice of one source: with all walkers, and with none, which is smaller. */
+#ifdef WALKS_NATIVE
+#define walks_runtimes 0U
+#else
+#define walks_runtimes runtimes_walked
+#endif
+
 #ifdef WALKS_OTHERS
 
 /* Walks of tasks that aren't the current one: one walk at a time, in a program that may sleep. */
@@ -113,4 +124,18 @@ struct memo *memo_at(uint32_t number);
 const struct chunk *chunk_of(uint32_t word);
 long read_user(void *to, uint32_t bytes, uint64_t from);
 
+static uint32_t walks_runtimes = WALKS_ALL;
+
 #endif
+
+/* Return where the layout of the process's Python or Java VM lies in the arena; 0: there is none,
+ * or this program doesn't walk it. */
+static __always_inline uint32_t python_of(const struct walk *walk)
+{
+	return walks_runtimes & WALKS_PYTHON ? walk->python_at : 0;
+}
+
+static __always_inline uint32_t hotspot_of(const struct walk *walk)
+{
+	return walks_runtimes & WALKS_JAVA ? walk->hotspot_at : 0;
+}

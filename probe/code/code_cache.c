@@ -227,7 +227,7 @@ void code_cache_want(struct code_cache *cache, struct target *target, const uint
 /* Returns whether the stack has code of any kind. Java's details are the last words of a stack. */
 static bool has_code(const struct stack *stack, const uint64_t *words)
 {
-	return stack->python != PYTHON_NONE ||
+	return (stack->python != PYTHON_NONE && stack->python != PYTHON_PENDING) ||
 	       (stack->words_count &&
 		words[stack->words_count - 1] >> FRAME_KIND_SHIFT == FRAME_JAVA_DETAIL);
 }

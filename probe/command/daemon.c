@@ -260,7 +260,7 @@ static void load_probes(struct daemon *daemon)
 	uint32_t probes = state_begins(&daemon->services, conf->probes_init, conf->restore);
 
 	daemon->services.starting = probes;
-	if (!probes || !engine_prepare(daemon->core.engine, probes, start_probes, daemon))
+	if (!probes || !engine_prepare(daemon->core.engine, probes, NULL, start_probes, daemon))
 		start_probes(daemon);
 }
 

@@ -29,6 +29,15 @@ static void on_waits(void *arg)
 	blocked_walk_look_soon(engine->waiting);
 }
 
+/* Blocked threads are walked again: their stacks lack what could not be walked. */
+static void on_walkers(void *arg)
+{
+	struct engine *engine = arg;
+
+	targets_meet_walkers(engine->targets);
+	blocked_walk_look_soon(engine->waiting);
+}
+
 static bool is_arming(void *arg)
 {
 	const struct engine *engine = arg;
@@ -96,6 +105,7 @@ static int engine_init(struct engine *engine)
 		.slow = on_slow,
 		.mapped = engine_on_mapped,
 		.waits = on_waits,
+		.walkers = on_walkers,
 		.arg = engine,
 	};
 	int r = tracer_new(&engine->tracer, setup->loop, &setup->sizes, &events);
@@ -206,7 +216,8 @@ bool engine_when_armed(struct engine *engine, void (*done)(void *arg), void *arg
 	return arming_wait(&engine->arming, done, arg);
 }
 
-bool engine_prepare(struct engine *engine, uint32_t probes, void (*done)(void *arg), void *arg)
+bool engine_prepare(struct engine *engine, uint32_t probes, const struct snoopers *snoopers,
+		    void (*done)(void *arg), void *arg)
 {
 	const struct loadable *const *lists[PROBE_COUNT + 2] = {life_loads};
 	size_t count = 1;
@@ -217,6 +228,8 @@ bool engine_prepare(struct engine *engine, uint32_t probes, void (*done)(void *a
 	}
 	if (probes & WANTED_SCHED)
 		lists[count++] = sched_loads;
+	tracer_foresee_runtimes(engine->tracer,
+				snoopers ? targets_foresee(engine->targets, snoopers, probes) : 0);
 	return tracer_preload(engine->tracer, lists, count, done, arg);
 }
 

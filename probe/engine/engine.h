@@ -82,10 +82,12 @@ int engine_subscribe(struct engine *engine, const struct subscription *subscript
 /*
  * Loads what engine_subscribe() and subscriber_add_probes() would load for these probes
  * (WANTED_SCHED among them), so that they need not wait for the kernel's verifier; calls done(arg)
- * when that has ended (kernel/preload.h). Returns false, without a call of done(), if nothing is
+ * when that has ended (kernel/preload.h). `snoopers` say which processes will be chosen; NULL: not
+ * known. Returns false, without a call of done(), if nothing is
  * missing. engine_forget() drops the waits with this `arg`.
  */
-bool engine_prepare(struct engine *engine, uint32_t probes, void (*done)(void *arg), void *arg);
+bool engine_prepare(struct engine *engine, uint32_t probes, const struct snoopers *snoopers,
+		    void (*done)(void *arg), void *arg);
 
 /*
  * Calls done(arg) once all chosen processes are sampled (engine/arming.h). Returns false, without a

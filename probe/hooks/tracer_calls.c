@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "malloc.skel.h"
+#include "malloc_native.skel.h"
 #include "mmap.skel.h"
 #include "capability/uretprobe_check.h"
 #include "hooks/tracer_memory.h"
@@ -82,10 +83,11 @@ static uint64_t memory_bytes(void)
 }
 
 LOADABLE_FUNCTIONS(malloc)
+WALKING_OBJECT(malloc)
 
-static void *load_calls(const struct load_from *from)
+static struct malloc_bpf *open_calls(const struct load_from *from, bool is_first)
 {
-	struct malloc_bpf *calls = tracer_open(from->tracer, malloc);
+	struct malloc_bpf *calls = open_walking_malloc(from);
 
 	if (!calls)
 		return NULL;
@@ -93,6 +95,16 @@ static void *load_calls(const struct load_from *from)
 	choose_programs(from->tracer, calls);
 	calls->rodata->memory_bytes = memory_bytes();
 	tracer_set_stacks(calls);
+	tracer_set_slot(calls, return_slot, is_first);
+	return calls;
+}
+
+static void *load_calls(const struct load_from *from)
+{
+	struct malloc_bpf *calls = open_calls(from, true);
+
+	if (!calls)
+		return NULL;
 	int r = tracer_share_maps(from->life, calls->obj);
 	if (r == 0)
 		r = malloc_bpf__load(calls);
@@ -108,7 +120,10 @@ const struct loadable loadable_malloc = {
 	.load = load_calls,
 	LOADABLE_FIELDS(malloc),
 	.is_loaded = has_calls,
+	.is_taken_over = true,
 };
+
+LOADABLE_AGAIN(malloc, malloc, open_calls, on_return, return_slot, tracer->calls)
 
 const struct loadable *const calls_loads[] = {&loadable_malloc, &loadable_mmap, NULL};
 
@@ -125,6 +140,10 @@ static int begin_calls(struct tracer *tracer)
 		return -errno;
 	tracer->calls = calls;
 	loaded_add(tracer, &(struct loaded){calls->obj, -1, stop_calls, tracer});
+	walkers_add(tracer, &(struct walker){.which = &loadable_malloc_again,
+					     .first = calls->obj,
+					     .has = calls->rodata->runtimes_walked,
+					     .take_over = take_over_malloc});
 	return tracer_mmap_load(tracer);
 }
 
@@ -157,8 +176,8 @@ void tracer_calls_stop(struct tracer *tracer)
 	if (tracer->calls)
 		loaded_remove(tracer, tracer->calls->obj, -1);
 	tracer_mmap_unload(tracer);
-	malloc_bpf__destroy(tracer->calls);
-	tracer->calls = NULL;
+	walkers_remove(tracer, &loadable_malloc_again);
+	preload_retire(tracer->preload, &loadable_malloc, TAKE_PTR(tracer->calls));
 }
 
 static int copy_program_fd(int *to, const struct bpf_program *program)

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "bpf/shared/faults.h"
 #include "fault.skel.h"
+#include "fault_native.skel.h"
 #include "hooks/fault_sampling.h"
 #include "kernel/timer.h"
 #include "hooks/tracer_memory.h"
@@ -64,15 +65,26 @@ static void set_constants(const struct tracer *tracer, struct fault_bpf *bpf)
 }
 
 LOADABLE_FUNCTIONS(fault)
+WALKING_OBJECT(fault)
 
-static void *load_faults(const struct load_from *from)
+static struct fault_bpf *open_faults(const struct load_from *from, bool is_first)
 {
-	struct fault_bpf *bpf = tracer_open(from->tracer, fault);
-	bool has_tracepoints = from->tracer->types.known.has_fault_tracepoints;
+	struct fault_bpf *bpf = open_walking_fault(from);
 
 	if (!bpf)
 		return NULL;
 	set_constants(from->tracer, bpf);
+	tracer_set_slot(bpf, after_slot, is_first);
+	return bpf;
+}
+
+static void *load_faults(const struct load_from *from)
+{
+	struct fault_bpf *bpf = open_faults(from, true);
+	bool has_tracepoints = from->tracer->types.known.has_fault_tracepoints;
+
+	if (!bpf)
+		return NULL;
 	bpf_program__set_autoload(bpf->progs.before_user, has_tracepoints);
 	bpf_program__set_autoload(bpf->progs.before_kernel, has_tracepoints);
 	bpf_program__set_autoload(bpf->progs.before_any, !has_tracepoints);
@@ -91,7 +103,10 @@ const struct loadable loadable_fault = {
 	.load = load_faults,
 	LOADABLE_FIELDS(fault),
 	.is_loaded = has_faults,
+	.is_taken_over = true,
 };
+
+LOADABLE_AGAIN(fault, fault, open_faults, after, after_slot, tracer->faults->bpf)
 
 const struct loadable *const faults_loads[] = {&loadable_fault, NULL};
 
@@ -176,6 +191,10 @@ static int begin_faults(struct tracer *tracer, struct why *why)
 	}
 	tracer->faults->bpf = bpf;
 	loaded_add(tracer, &(struct loaded){bpf->obj, -1, stop_faults, tracer});
+	walkers_add(tracer, &(struct walker){.which = &loadable_fault_again,
+					     .first = bpf->obj,
+					     .has = bpf->rodata->runtimes_walked,
+					     .take_over = take_over_fault});
 	find_limit(tracer);
 	return 0;
 }
@@ -222,9 +241,10 @@ void tracer_faults_stop(struct tracer *tracer)
 	if (!faults)
 		return;
 	loaded_remove(tracer, faults->bpf->obj, -1);
+	walkers_remove(tracer, &loadable_fault_again);
 	for (int i = 0; i < FAULT_EVENTS; i++)
 		timer_free(faults->events[i]);
-	fault_bpf__destroy(faults->bpf);
+	preload_retire(tracer->preload, &loadable_fault, faults->bpf);
 	free(faults);
 }
 

@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "mmap.skel.h"
+#include "mmap_native.skel.h"
 #include "hooks/tracer_memory.h"
 #include "hooks/hooks_state.h"
 
@@ -42,16 +44,27 @@ static void mapped_ready(void *arg)
 }
 
 LOADABLE_FUNCTIONS(mmap)
+WALKING_OBJECT(mmap)
 
-static void *load_mmap(const struct load_from *from)
+static struct mmap_bpf *open_mmap(const struct load_from *from, bool is_first)
 {
-	struct mmap_bpf *maps = tracer_open(from->tracer, mmap);
+	struct mmap_bpf *maps = open_walking_mmap(from);
 
 	if (!maps)
 		return NULL;
 	choose_programs(from->tracer, maps);
 	maps->rodata->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	tracer_set_stacks(maps);
+	tracer_set_slot(maps, return_slot, is_first);
+	return maps;
+}
+
+static void *load_mmap(const struct load_from *from)
+{
+	struct mmap_bpf *maps = open_mmap(from, true);
+
+	if (!maps)
+		return NULL;
 	int r = tracer_share_maps(from->life, maps->obj);
 	if (r == 0)
 		r = mmap_bpf__load(maps);
@@ -67,7 +80,10 @@ const struct loadable loadable_mmap = {
 	.load = load_mmap,
 	LOADABLE_FIELDS(mmap),
 	.is_loaded = has_mmap,
+	.is_taken_over = true,
 };
+
+LOADABLE_AGAIN(mmap, mmap, open_mmap, on_return, return_slot, tracer->maps)
 
 int tracer_mmap_load(struct tracer *tracer)
 {
@@ -77,6 +93,10 @@ int tracer_mmap_load(struct tracer *tracer)
 		return -errno;
 	tracer->maps = maps;
 	loaded_add(tracer, &(struct loaded){maps->obj, -1, NULL, NULL});
+	walkers_add(tracer, &(struct walker){.which = &loadable_mmap_again,
+					     .first = maps->obj,
+					     .has = maps->rodata->runtimes_walked,
+					     .take_over = take_over_mmap});
 	return tracer_ring_watch(tracer, &tracer->mapped_ring, bpf_map__fd(maps->maps.mapped),
 				 on_mapped, mapped_ready);
 }
@@ -86,8 +106,8 @@ void tracer_mmap_unload(struct tracer *tracer)
 	tracer_ring_unwatch(tracer, &tracer->mapped_ring);
 	if (tracer->maps)
 		loaded_remove(tracer, tracer->maps->obj, -1);
-	mmap_bpf__destroy(tracer->maps);
-	tracer->maps = NULL;
+	walkers_remove(tracer, &loadable_mmap_again);
+	preload_retire(tracer->preload, &loadable_mmap, TAKE_PTR(tracer->maps));
 }
 
 static int copy_program_fd(int *to, const struct bpf_program *program)

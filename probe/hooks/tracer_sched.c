@@ -10,6 +10,7 @@
 #include "kernel/tracer_waits.h"
 #include "capability/trial.h"
 #include "sched.skel.h"
+#include "sched_native.skel.h"
 
 #define RECORDS_MAX 32768 /* threads, where the kernel has no task storage */
 
@@ -36,10 +37,11 @@ static void choose_records(struct sched_bpf *sched)
 }
 
 LOADABLE_FUNCTIONS(sched)
+WALKING_OBJECT(sched)
 
-static void *load_sched(const struct load_from *from)
+static struct sched_bpf *open_sched(const struct load_from *from, bool is_first)
 {
-	struct sched_bpf *sched = tracer_open(from->tracer, sched);
+	struct sched_bpf *sched = open_walking_sched(from);
 
 	if (!sched)
 		return NULL;
@@ -48,6 +50,17 @@ static void *load_sched(const struct load_from *from)
 	sched->rodata->walks_at_return = from->tracer->types.known.has_switch_end;
 	bpf_program__set_autoload(sched->progs.on_sched_exit, sched->rodata->walks_at_return);
 	tracer_set_stacks(sched);
+	tracer_set_slot(sched, switch_slot, is_first);
+	tracer_set_slot(sched, exit_slot, is_first);
+	return sched;
+}
+
+static void *load_sched(const struct load_from *from)
+{
+	struct sched_bpf *sched = open_sched(from, true);
+
+	if (!sched)
+		return NULL;
 	int r = tracer_share_maps(from->life, sched->obj);
 	if (r == 0)
 		r = sched_bpf__load(sched);
@@ -64,7 +77,11 @@ const struct loadable loadable_sched = {
 	LOADABLE_FIELDS(sched),
 	.shared_at = offsetof(struct load_from, sched),
 	.is_loaded = has_sched,
+	.is_taken_over = true,
 };
+
+LOADABLE_AGAIN(sched, sched, open_sched, on_switch, switch_slot, tracer->sched)
+LOADABLE_AGAIN(exit, sched, open_sched, on_sched_exit, exit_slot, tracer->sched)
 
 const struct loadable *const sched_loads[] = {&loadable_sched, &loadable_times, NULL};
 
@@ -82,7 +99,18 @@ static int begin_sched(struct tracer *tracer)
 	tracer->settings = &sched->bss->sched;
 	tracer->settings->session = ++tracer->session;
 	sched->links.on_switch = bpf_program__attach(sched->progs.on_switch);
-	return sched->links.on_switch ? 0 : -errno;
+	if (!sched->links.on_switch)
+		return -errno;
+	walkers_add(tracer, &(struct walker){.which = &loadable_sched_again,
+					     .first = sched->obj,
+					     .has = sched->rodata->runtimes_walked,
+					     .take_over = take_over_sched});
+	if (sched->rodata->walks_at_return)
+		walkers_add(tracer, &(struct walker){.which = &loadable_exit_again,
+						     .first = sched->obj,
+						     .has = sched->rodata->runtimes_walked,
+						     .take_over = take_over_exit});
+	return 0;
 }
 
 int tracer_sched_load(struct tracer *tracer, struct why *why)
@@ -162,6 +190,8 @@ static void unload_sched(void *arg)
 	tracer_hists_unload(tracer);
 	tracer->settings = NULL;
 	tracer_times_unload(tracer);
+	walkers_remove(tracer, &loadable_sched_again);
+	walkers_remove(tracer, &loadable_exit_again);
 	if (tracer->sched)
 		loaded_remove(tracer, tracer->sched->obj, -1);
 	tracer->sched_object = NULL;

@@ -26,6 +26,7 @@ struct objects {
 /* Objects that are wanted, in the order in which they are loaded. */
 struct wish {
 	const struct loadable *all[OBJECTS_MAX];
+	const struct bpf_object *first[OBJECTS_MAX]; /* struct load_from.first of each */
 	size_t count;
 };
 
@@ -45,8 +46,8 @@ struct preload {
 	struct loop_timer expiry;     /* of what is ready */
 	struct preload_wait *waiting; /* for the next job */
 	struct preload_wait *served;  /* by the job under way */
-	bool is_loading;
-	struct objects retired; /* whose maps the job under way may share */
+	bool is_loading, is_telling;  /* a job is under way; its done() are being called */
+	struct objects retired;	      /* whose maps the job under way may share */
 };
 
 struct preload_job {
@@ -92,14 +93,16 @@ static void add_wish(struct wish *wish, const struct preload *preload, const str
 		if (wish->all[i] == which)
 			return;
 	}
-	if (wish->count < OBJECTS_MAX)
-		wish->all[wish->count++] = which;
+	if (wish->count == OBJECTS_MAX)
+		return;
+	wish->first[wish->count] = walkers_first(preload->tracer, which);
+	wish->all[wish->count++] = which;
 }
 
 /* Lets an object go; it stays if the job under way may share its maps. */
 static void let_go(struct preload *preload, const struct loadable *which, void *bpf)
 {
-	if (preload->is_loading && which->shared_at)
+	if (preload->is_loading && (which->shared_at || which->is_taken_over))
 		add_object(&preload->retired, which, bpf);
 	else
 		which->destroy(bpf);
@@ -115,6 +118,25 @@ static void drop_ready(void *arg)
 
 		let_go(preload, last->which, last->bpf);
 	}
+}
+
+/* Drops what is ready and may share the maps of this object. */
+static void drop_sharers(struct preload *preload, const struct loadable *which)
+{
+	struct objects *ready = &preload->ready;
+	size_t left = 0;
+
+	if (which->shared_at) {
+		drop_ready(preload);
+		return;
+	}
+	for (size_t i = 0; i < ready->count; i++) {
+		if (ready->all[i].which->takes_over_from == which)
+			ready->all[i].which->destroy(ready->all[i].bpf);
+		else
+			ready->all[left++] = ready->all[i];
+	}
+	ready->count = left;
 }
 
 /* Notes an object whose maps others share. */
@@ -134,6 +156,8 @@ static void run_load(struct job *job)
 
 	for (size_t i = 0; i < mine->wish.count; i++) {
 		const struct loadable *which = mine->wish.all[i];
+
+		mine->from.first = mine->wish.first[i];
 		void *bpf = which->load(&mine->from);
 
 		if (bpf) {
@@ -200,7 +224,8 @@ static void fill_job(struct preload *preload, struct preload_job *job)
 		.preload = preload,
 		.from = {.tracer = tracer,
 			 .life = tracer->life_object,
-			 .sched = tracer->sched_object},
+			 .sched = tracer->sched_object,
+			 .runtimes = tracer->walkers.wanted | tracer->walkers.foreseen},
 	};
 	for (size_t i = 0; i < preload->ready.count; i++)
 		set_shared(&job->from, preload->ready.all[i].which, preload->ready.all[i].bpf);
@@ -220,17 +245,19 @@ static void tell_served(struct preload *preload)
 {
 	struct preload_wait *wait;
 
+	preload->is_telling = true; /* who waits from now on is served by the next job */
 	while ((wait = preload->served)) {
 		preload->served = wait->next;
 		wait->done(wait->arg);
 		free_wait(wait);
 	}
+	preload->is_telling = false;
 }
 
 /* Begins a job for all who wait, unless one is under way. */
 static void start_job(struct preload *preload)
 {
-	if (preload->is_loading || !preload->waiting)
+	if (preload->is_loading || preload->is_telling || !preload->waiting)
 		return;
 	preload->served = preload->waiting;
 	preload->waiting = NULL;
@@ -328,7 +355,7 @@ void preload_retire(struct preload *preload, const struct loadable *which, void 
 		which->destroy(bpf);
 		return;
 	}
-	drop_ready(preload); /* which may share its maps */
+	drop_sharers(preload, which);
 	let_go(preload, which, bpf);
 }
 

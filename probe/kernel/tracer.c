@@ -20,6 +20,7 @@
 #include "capability/seccomp_check.h"
 #include "kernel/timer.h"
 #include "sample.skel.h"
+#include "sample_native.skel.h"
 #include "bpf/shared/packed.h"
 #include "kind/kind.h"
 
@@ -59,7 +60,7 @@ int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes
 	tracer->late =
 		(struct loop_timer){.expired = tracer_read_late, .arg = tracer, .name = "rings"};
 	tracer->barrier_fd = -1;
-	tracer->sample_fd = -1;
+	tracer->sample_fd = tracer->sample_slot_fd = -1;
 	tracer->types.fd = -1;
 	pthread_mutex_init(&tracer->types.lock, NULL);
 	tracer->groups_fd = -1;
@@ -215,16 +216,21 @@ int tracer_start(struct tracer *tracer, struct why *why)
 	return r;
 }
 
+static const struct loadable loadable_sample_again;
+
 static void unload_sample(void *arg)
 {
 	struct tracer *tracer = arg;
 
 	loaded_remove(tracer, NULL, tracer->sample_fd);
+	walkers_remove(tracer, &loadable_sample_again);
 	timer_free(tracer->timer);
 	tracer->timer = NULL;
 	if (tracer->sample_fd >= 0)
 		close(tracer->sample_fd);
-	tracer->sample_fd = -1;
+	if (tracer->sample_slot_fd >= 0)
+		close(tracer->sample_slot_fd);
+	tracer->sample_fd = tracer->sample_slot_fd = -1;
 }
 
 static void unload_life(struct tracer *tracer)
@@ -240,6 +246,7 @@ void tracer_stop(struct tracer *tracer)
 {
 	tracer_counters(tracer, &tracer->before);
 	loaded_stop(tracer);
+	walkers_stop(tracer);
 	if (tracer->control) {
 		/*
 		 * Two numbers on, so that the first new window doesn't lie where the last one may
@@ -260,18 +267,35 @@ void tracer_stop(struct tracer *tracer)
 }
 
 LOADABLE_FUNCTIONS(sample)
+WALKING_OBJECT(sample)
 
-static void *load_sample_object(const struct load_from *from)
+static struct sample_bpf *load_sampling(const struct load_from *from, bool is_first)
 {
-	struct sample_bpf *sample = tracer_open(from->tracer, sample);
+	struct sample_bpf *sample = open_walking_sample(from);
 
 	if (!sample)
 		return NULL;
 	tracer_set_stacks(sample);
+	tracer_set_slot(sample, sample_slot, is_first);
 	int r = tracer_share_maps(from->life, sample->obj);
 	if (r == 0)
 		r = sample_bpf__load(sample);
 	return tracer_loaded(&loadable_sample, sample, r);
+}
+
+static void *load_sample_object(const struct load_from *from)
+{
+	return load_sampling(from, true);
+}
+
+static void *load_sample_again(const struct load_from *from)
+{
+	return load_sampling(from, false);
+}
+
+static bool has_sample_again(const struct tracer *tracer)
+{
+	return walkers_suffice(tracer, &loadable_sample_again);
 }
 
 static bool has_sample(const struct tracer *tracer)
@@ -285,7 +309,31 @@ const struct loadable loadable_sample = {
 	.is_loaded = has_sample,
 };
 
+static const struct loadable loadable_sample_again = {
+	.load = load_sample_again,
+	LOADABLE_FIELDS(sample),
+	.is_loaded = has_sample_again,
+};
+
 const struct loadable *const sample_loads[] = {&loadable_sample, NULL};
+
+static int take_over_sample(struct tracer *tracer, void *bpf)
+{
+	struct sample_bpf *sample = bpf;
+	int r = walkers_fill(tracer, &loadable_sample_again, tracer->sample_slot_fd,
+			     sample->progs.sample, sample->rodata->runtimes_walked);
+
+	sample_bpf__destroy(sample);
+	return r;
+}
+
+static int keep_slot(struct tracer *tracer, const struct sample_bpf *sample)
+{
+	if (!sample->rodata->hands_over)
+		return 0;
+	tracer->sample_slot_fd = fcntl(bpf_map__fd(sample->maps.sample_slot), F_DUPFD_CLOEXEC, 0);
+	return tracer->sample_slot_fd < 0 ? -errno : 0;
+}
 
 static int keep_sample(struct tracer *tracer, const struct sample_bpf *sample)
 {
@@ -295,6 +343,12 @@ static int keep_sample(struct tracer *tracer, const struct sample_bpf *sample)
 	loaded_add(tracer, &(struct loaded){.program_fd = tracer->sample_fd,
 					    .stop = unload_sample,
 					    .arg = tracer});
+	int r = keep_slot(tracer, sample);
+	if (r < 0)
+		return r;
+	walkers_add(tracer, &(struct walker){.which = &loadable_sample_again,
+					     .has = sample->rodata->runtimes_walked,
+					     .take_over = take_over_sample});
 	return timer_new(&tracer->timer, tracer->loop, tracer->sample_fd, PERF_COUNT_SW_CPU_CLOCK,
 			 false);
 }

@@ -74,6 +74,8 @@ struct tracer_events {
 	 * A process became a target of off-CPU: threads of it may be blocked already. May be NULL.
 	 */
 	void (*waits)(void *arg);
+	/* More walkers run (tracer_walk_runtimes()). May be NULL. */
+	void (*walkers)(void *arg);
 	void *arg;
 };
 
@@ -177,6 +179,20 @@ struct tracer_looks {
 	uint64_t in_turn; /* by a timer after the last reading */
 };
 void tracer_looks(const struct tracer *tracer, struct tracer_looks *looks);
+
+/*
+ * Tells that targets have these runtimes (WALKS_ bits): their walkers are loaded, if they aren't
+ * there, and stay until tracer_stop(). Until then stacks say that they lack
+ * (TRUNCATED_RUNTIME_PENDING, PYTHON_PENDING).
+ */
+void tracer_walk_runtimes(struct tracer *tracer, uint32_t runtimes);
+
+/* Tells which runtimes the next targets may have: objects are loaded with their walkers, so that
+ * they need not be loaded again. */
+void tracer_foresee_runtimes(struct tracer *tracer, uint32_t runtimes);
+
+/* Returns whether walkers are on their way. */
+bool tracer_awaits_walkers(const struct tracer *tracer);
 
 /* Returns the arena of unwind tables, valid from tracer_start() to tracer_stop(), else NULL. */
 struct arena *tracer_arena(const struct tracer *tracer);

@@ -35,6 +35,36 @@ int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to)
 	return 0;
 }
 
+static bool is_own(const struct bpf_map *map)
+{
+	return bpf_map__type(map) == BPF_MAP_TYPE_PROG_ARRAY ||
+	       strstr(bpf_map__name(map), ".rodata") != NULL;
+}
+
+int tracer_share_all(const struct bpf_object *from, struct bpf_object *to,
+		     const struct bpf_program *program)
+{
+	struct bpf_program *each;
+	struct bpf_map *map;
+	int r = from ? 0 : -ENOENT;
+
+	bpf_object__for_each_program(each, to)
+	{
+		bpf_program__set_autoload(each, each == program);
+	}
+	bpf_object__for_each_map(map, to)
+	{
+		const struct bpf_map *shared =
+			from ? bpf_object__find_map_by_name(from, bpf_map__name(map)) : NULL;
+
+		if (r < 0 || !shared || is_own(map))
+			continue;
+		r = bpf_map__autocreate(shared) ? bpf_map__reuse_fd(map, bpf_map__fd(shared))
+						: bpf_map__set_autocreate(map, false);
+	}
+	return r;
+}
+
 const struct bpf_object_open_opts *tracer_options(struct tracer *tracer)
 {
 	struct tracer_types *types = &tracer->types;
@@ -61,6 +91,8 @@ void *tracer_take(struct tracer *tracer, const struct loadable *which)
 		.tracer = tracer,
 		.life = tracer->life_object,
 		.sched = tracer->sched_object,
+		.first = walkers_first(tracer, which),
+		.runtimes = tracer->walkers.wanted | tracer->walkers.foreseen,
 	};
 	void *bpf = preload_take(tracer->preload, which);
 

@@ -6,11 +6,14 @@
 #pragma once
 
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "capability/ktypes.h"
 #include "kernel/preload.h"
 #include "kernel/tracer.h"
+#include "kernel/walkers.h"
 #include "kernel/window_counts.h"
 #include "loop/worker.h"
 
@@ -50,11 +53,13 @@ struct tracer {
 	struct tracer_events events;
 	struct tracer_types types;
 	struct preload *preload; /* NULL: nothing is loaded ahead */
+	struct walkers walkers;
 
 	struct life_bpf *life;
 	const struct bpf_object *life_object; /* its object; NULL: not loaded */
 	struct bpf_link *moves;		      /* reports changes of cgroups; NULL: not attached */
 	int sample_fd;			      /* the sampling program; -1: none */
+	int sample_slot_fd;		      /* its slot; -1: it hands over to none */
 	struct sched_bpf *sched;
 	const struct bpf_object *sched_object; /* its object; NULL: not loaded */
 	struct malloc_bpf *calls;	       /* calls of allocators; NULL: not loaded */
@@ -153,6 +158,14 @@ void tracer_read_late(void *arg);
 /* Makes maps of the same name one map. Returns 0 or a negative errno. */
 int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to);
 
+/*
+ * Has only this program of an object loaded, with the maps and the variables of another object of
+ * the same file: of what it has, constants and arrays of programs are its own. Returns 0 or a
+ * negative errno.
+ */
+int tracer_share_all(const struct bpf_object *from, struct bpf_object *to,
+		     const struct bpf_program *program);
+
 /* Returns what tells libbpf where the kernel's types are; NULL: errno says why. Any thread. */
 const struct bpf_object_open_opts *tracer_options(struct tracer *tracer);
 
@@ -165,6 +178,37 @@ const struct bpf_object_open_opts *tracer_options(struct tracer *tracer);
 	((bpf)->rodata->kernel_frames_max = tracer_kernel_frames_max(),                            \
 	 (bpf)->rodata->has_task_pt_regs = tracer_has_task_pt_regs())
 bool tracer_has_task_pt_regs(void);
+
+/*
+ * Defines open_walking_NAME(from), which opens a skeleton as tracer_open() does, with the walkers
+ * that are needed: with none, the file is NAME_native.bpf.o, which has the same maps and variables.
+ */
+#define WALKING_OBJECT(name)                                                                       \
+	static struct name##_bpf *open_walking_##name(const struct load_from *from)                \
+	{                                                                                          \
+		const struct bpf_object_open_opts *options = tracer_options(from->tracer);         \
+		struct name##_bpf *bpf = options ? calloc(1, sizeof(*bpf)) : NULL;                 \
+		int r = bpf ? name##_bpf__create_skeleton(bpf) : -errno;                           \
+                                                                                                   \
+		if (r == 0 && !walkers_needed(from))                                               \
+			bpf->skeleton->data =                                                      \
+				(void *)name##_native_bpf__elf_bytes(&bpf->skeleton->data_sz);     \
+		if (r == 0)                                                                        \
+			r = bpf_object__open_skeleton(bpf->skeleton, options);                     \
+		if (r < 0) {                                                                       \
+			name##_bpf__destroy(bpf);                                                  \
+			errno = -r;                                                                \
+			return NULL;                                                               \
+		}                                                                                  \
+		bpf->rodata->runtimes_walked = walkers_needed(from);                               \
+		return bpf;                                                                        \
+	}
+
+/* Sets whether an object may hand its events over through this slot; `first` false: it is the
+ * object that takes over. */
+#define tracer_set_slot(bpf, slot, is_first)                                                       \
+	((bpf)->rodata->hands_over = (is_first) && (bpf)->rodata->runtimes_walked != WALKS_ALL,    \
+	 bpf_map__set_autocreate((bpf)->maps.slot, (bpf)->rodata->hands_over))
 uint32_t tracer_kernel_frames_max(void); /* most frames of the kernel's own walk */
 
 /*
@@ -176,6 +220,8 @@ struct load_from {
 	/* Objects that are loaded; NULL: not yet. */
 	const struct bpf_object *life;	/* whose maps all share */
 	const struct bpf_object *sched; /* which has the threads' records */
+	const struct bpf_object *first; /* that this one takes over from (kernel/walkers.h) */
+	uint32_t runtimes;		/* WALKS_ bits: runtimes of targets */
 };
 
 /* An object that can be loaded on any thread, and attached on the loop's; or what belongs to one.
@@ -189,6 +235,9 @@ struct loadable {
 	/* Where others find it in struct load_from: offsetof(); 0: nobody shares its maps. */
 	size_t shared_at;
 	bool (*is_loaded)(const struct tracer *tracer);
+	/* The object whose maps and events this one takes over; NULL: none. */
+	const struct loadable *takes_over_from;
+	bool is_taken_over; /* there may be such an object for this one */
 };
 
 /* Defines the functions of a skeleton name_bpf, and the fields that hold them. */
@@ -207,6 +256,43 @@ struct loadable {
 	}
 #define LOADABLE_FIELDS(name)                                                                      \
 	.destroy = destroy_##name, .detach = detach_##name, .object = object_of_##name
+
+/*
+ * Defines loadable_ID_again, the object whose `program` takes over from that of loadable_NAME
+ * (kernel/walkers.h), and take_over_ID(). open(from, false) opens its skeleton; the program goes
+ * into the `slot` of the skeleton `first`, an expression with `tracer`.
+ */
+#define LOADABLE_AGAIN(id, name, open, program, slot, the_first)                                   \
+	static const struct loadable loadable_##id##_again;                                        \
+	static void *load_##id##_again(const struct load_from *from)                               \
+	{                                                                                          \
+		struct name##_bpf *bpf = open(from, false);                                        \
+		int r = bpf ? tracer_share_all(from->first, bpf->obj, bpf->progs.program) : 0;     \
+                                                                                                   \
+		if (bpf && r == 0)                                                                 \
+			r = name##_bpf__load(bpf);                                                 \
+		return bpf ? tracer_loaded(&loadable_##id##_again, bpf, r) : NULL;                 \
+	}                                                                                          \
+	static bool has_##id##_again(const struct tracer *tracer)                                  \
+	{                                                                                          \
+		return walkers_suffice(tracer, &loadable_##id##_again);                            \
+	}                                                                                          \
+	static const struct loadable loadable_##id##_again = {                                     \
+		.load = load_##id##_again,                                                         \
+		LOADABLE_FIELDS(name),                                                             \
+		.is_loaded = has_##id##_again,                                                     \
+		.takes_over_from = &loadable_##name,                                               \
+	};                                                                                         \
+	static int take_over_##id(struct tracer *tracer, void *object)                             \
+	{                                                                                          \
+		struct name##_bpf *bpf = object;                                                   \
+		int slot_fd = bpf_map__fd((the_first)->maps.slot);                                 \
+		int r = walkers_fill(tracer, &loadable_##id##_again, slot_fd, bpf->progs.program,  \
+				     bpf->rodata->runtimes_walked);                                \
+                                                                                                   \
+		name##_bpf__destroy(bpf);                                                          \
+		return r;                                                                          \
+	}
 
 extern const struct loadable loadable_life, loadable_arena, loadable_sample;
 

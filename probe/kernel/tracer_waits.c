@@ -19,6 +19,7 @@
 #include "flush.skel.h"
 #include "kernel/tracer_part.h"
 #include "waiting.skel.h"
+#include "waiting_native.skel.h"
 
 struct tracer_waits {
 	struct flush_bpf *flush;
@@ -62,10 +63,11 @@ const struct loadable loadable_flush = {
 };
 
 LOADABLE_FUNCTIONS(waiting)
+WALKING_OBJECT(waiting)
 
 static void *load_waiting(const struct load_from *from)
 {
-	struct waiting_bpf *waiting = tracer_open(from->tracer, waiting);
+	struct waiting_bpf *waiting = open_walking_waiting(from);
 
 	if (!waiting)
 		return NULL;
@@ -83,6 +85,19 @@ const struct loadable loadable_waiting = {
 	.is_loaded = has_waits,
 };
 
+static const struct loadable loadable_waiting_again;
+
+static bool has_waiting_again(const struct tracer *tracer)
+{
+	return walkers_suffice(tracer, &loadable_waiting_again);
+}
+
+static const struct loadable loadable_waiting_again = {
+	.load = load_waiting,
+	LOADABLE_FIELDS(waiting),
+	.is_loaded = has_waiting_again,
+};
+
 static int begin_flush(struct tracer *tracer, struct tracer_waits *waits)
 {
 	waits->flush = tracer_take(tracer, &loadable_flush);
@@ -93,11 +108,8 @@ static int begin_flush(struct tracer *tracer, struct tracer_waits *waits)
 	return waits->flush_link ? 0 : -errno;
 }
 
-static int begin_waiting(struct tracer *tracer, struct tracer_waits *waits)
+static int attach_waiting(struct tracer *tracer, struct tracer_waits *waits)
 {
-	waits->waiting = tracer_take(tracer, &loadable_waiting);
-	if (!waits->waiting)
-		return -errno;
 	loaded_add(tracer, &(struct loaded){waits->waiting->obj, -1, NULL, NULL});
 	waits->waiting_link = bpf_program__attach_iter(waits->waiting->progs.walk_waiting, NULL);
 	return waits->waiting_link ? 0 : -errno;
@@ -112,6 +124,36 @@ static void unload_waiting(struct tracer *tracer, struct tracer_waits *waits)
 	waits->waiting_link = NULL;
 	waiting_bpf__destroy(waits->waiting);
 	waits->waiting = NULL;
+}
+
+/* From the next look on; a look under way keeps what it runs. */
+static int take_over_waiting(struct tracer *tracer, void *bpf)
+{
+	struct tracer_waits *waits = tracer->waits;
+
+	unload_waiting(tracer, waits);
+	waits->waiting = bpf;
+	int r = attach_waiting(tracer, waits);
+	if (r < 0)
+		unload_waiting(tracer, waits);
+	else
+		walkers_run(tracer, &loadable_waiting_again,
+			    waits->waiting->rodata->runtimes_walked);
+	tracer_waits_set(tracer);
+	return r;
+}
+
+static int begin_waiting(struct tracer *tracer, struct tracer_waits *waits)
+{
+	waits->waiting = tracer_take(tracer, &loadable_waiting);
+	if (!waits->waiting)
+		return -errno;
+	int r = attach_waiting(tracer, waits);
+	if (r == 0)
+		walkers_add(tracer, &(struct walker){.which = &loadable_waiting_again,
+						     .has = waits->waiting->rodata->runtimes_walked,
+						     .take_over = take_over_waiting});
+	return r;
 }
 
 int tracer_waits_load(struct tracer *tracer)
@@ -141,6 +183,7 @@ void tracer_waits_unload(struct tracer *tracer)
 
 	if (!waits)
 		return;
+	walkers_remove(tracer, &loadable_waiting_again);
 	unload_waiting(tracer, waits);
 	bpf_link__destroy(waits->flush_link);
 	if (waits->flush)

@@ -210,6 +210,20 @@ int proc_comm(pid_t pid, char comm[PROC_COMM_BYTES])
 	return 0;
 }
 
+int proc_program_name(pid_t pid, char name[PROC_COMM_BYTES])
+{
+	char link[32], path[PATH_MAX];
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	ssize_t len = readlink(link, path, sizeof(path) - 1);
+	if (len < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	path[len] = '\0';
+	const char *slash = strrchr(path, '/');
+	snprintf(name, PROC_COMM_BYTES, "%.*s", PROC_COMM_BYTES - 1, slash ? slash + 1 : path);
+	return 0;
+}
+
 uint64_t proc_ticks_of_ns(uint64_t start_boottime_ns)
 {
 	return start_boottime_ns / (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));

@@ -52,6 +52,9 @@ bool proc_pids_are_the_hosts(void);
 /* Reads the process's name alone, for a third of the cost of proc_stat(). */
 int proc_comm(pid_t pid, char comm[PROC_COMM_BYTES]);
 
+/* Reads the first bytes of the name of the file that the process runs, without its folders. */
+int proc_program_name(pid_t pid, char name[PROC_COMM_BYTES]);
+
 /* Turns a start time in ns since boot (task->start_boottime) into start_ticks. */
 uint64_t proc_ticks_of_ns(uint64_t start_boottime_ns);
 

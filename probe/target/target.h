@@ -138,6 +138,16 @@ bool targets_have_users(const struct targets *targets);
 /* Returns whether some chosen processes aren't sampled yet, because their tables aren't there. */
 bool targets_are_arming(const struct targets *targets);
 
+/*
+ * Guesses which runtimes (WALKS_ bits) the processes have that would be chosen for these probes.
+ * Looks at all processes.
+ */
+uint32_t targets_foresee(const struct targets *targets, const struct snoopers *snoopers,
+			 uint32_t probes);
+
+/* More walkers of runtimes run: who waited for them is sampled. */
+void targets_meet_walkers(struct targets *targets);
+
 struct targets_stats {
 	uint64_t alive;	     /* targets that live and match */
 	uint64_t unread;     /* those not inspected yet, or without all tables */

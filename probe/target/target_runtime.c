@@ -10,6 +10,9 @@
 #include "target/target_memory.h"
 #include "target/target_state.h"
 
+_Static_assert(WALKS_PYTHON == 1U << RUNTIME_PYTHON && WALKS_JAVA == 1U << RUNTIME_JAVA,
+	       "the walkers' bits");
+
 void targets_leave_python(struct targets *targets)
 {
 	targets->left_out[RUNTIME_PYTHON] = true;
@@ -93,6 +96,7 @@ void target_meet_runtimes(struct targets *targets, struct target *target,
 
 		if (!found[i].found || !is_askable(targets, target, i))
 			continue;
+		tracer_walk_runtimes(targets->tracer, 1U << i);
 		if (runtime_is_same(kind, its->known, &found[i])) {
 			if (!runtime_is_passing(kind, its->known))
 				continue;

@@ -20,6 +20,23 @@ static void end_arming(struct targets *targets, struct target *target)
 	target_correct_kernel(targets, target);
 }
 
+/* Returns whether the walker of its runtime is on its way. */
+static bool awaits_walkers(const struct targets *targets, const struct target *target)
+{
+	for (unsigned i = 0; i < RUNTIMES; i++) {
+		if (target->spans->runtimes[i].walk)
+			return tracer_awaits_walkers(targets->tracer);
+	}
+	return false;
+}
+
+/* Returns whether it has all that the walks of its stacks need. */
+static bool is_armed(const struct targets *targets, const struct target *target)
+{
+	return target->spans && !target->spans->pending && !target_is_asked(target) &&
+	       !awaits_walkers(targets, target);
+}
+
 static int write_spans(struct targets *targets, const struct target *target, struct spans **ret,
 		       struct runtime_place found[RUNTIMES])
 {
@@ -61,7 +78,7 @@ void target_publish(struct targets *targets, struct target *target)
 	target_meet_runtimes(targets, target, found);
 	target_correct_kernel(targets, target);
 	spans_unref(old); /* after the kernel's side was told */
-	if (!target->spans->pending && !target_is_asked(target))
+	if (is_armed(targets, target))
 		end_arming(targets, target);
 }
 
@@ -94,6 +111,19 @@ void targets_publish(struct targets *targets)
 	targets->changed_before = changed;
 	target_table_each(targets->table, publish_again, targets);
 	targets->all_change = false;
+}
+
+static void see_walkers(void *arg, struct target *target)
+{
+	struct targets *targets = arg;
+
+	if (is_armed(targets, target))
+		end_arming(targets, target);
+}
+
+void targets_meet_walkers(struct targets *targets)
+{
+	target_table_each(targets->table, see_walkers, targets);
 }
 
 void targets_begin_arming(struct targets *targets)

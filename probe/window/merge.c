@@ -136,6 +136,8 @@ static enum truncation cause_of(const struct merging *in, bool any)
 	case PYTHON_DAMAGED:
 	case PYTHON_SEARCHED:
 		return TRUNCATED_PYTHON;
+	case PYTHON_PENDING:
+		return TRUNCATED_RUNTIME_PENDING;
 	case PYTHON_WHOLE:
 		return TRUNCATED_NOT;
 	default:

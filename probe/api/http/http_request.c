@@ -267,7 +267,7 @@ static bool waits_for_objects(struct http_request *request, const char *path, co
 	if (!call_is_page(&call))
 		need.begins |= services->starting;
 	return need.begins &&
-	       engine_prepare(services->engine, need.begins, objects_loaded, request);
+	       engine_prepare(services->engine, need.begins, NULL, objects_loaded, request);
 }
 
 /* Returns the largest body. The body of a request that is no PUT of a feature is read to its end

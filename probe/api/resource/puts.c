@@ -140,7 +140,8 @@ static void apply_put(struct put *put)
 static void load_put(struct put *put)
 {
 	put->is_loading = put->ready && put->spec.running &&
-			  engine_prepare(put->services->engine, put->spec.probes, put_loaded, put);
+			  engine_prepare(put->services->engine, put->spec.probes,
+					 put->spec.snoopers, put_loaded, put);
 	if (!put->is_loading)
 		apply_put(put);
 }

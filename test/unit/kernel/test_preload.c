@@ -277,6 +277,26 @@ static void who_did_not_wait_has_its_own(void **state)
 	assert_int_equal(plain.destroyed, 1);
 }
 
+static void ask_for_another(void *arg)
+{
+	struct scene *scene = arg;
+
+	assert_true(wish_for(scene, other_list));
+	count_done(arg);
+}
+
+static void who_asks_when_he_is_told_waits_for_the_next_job(void **state)
+{
+	struct scene *scene = *state;
+	const struct loadable *const *const lists[] = {base_list};
+
+	assert_true(tracer_preload(&scene->tracer, lists, 1, ask_for_another, scene));
+	run_until(scene, 1);
+	assert_int_equal(scene->done, 1);
+	run_until(scene, 2);
+	assert_ptr_equal(preload_take(scene->tracer.preload, &loadable_other), &other);
+}
+
 static void a_job_at_the_end_leaves_nothing(void **state)
 {
 	struct scene *scene = *state;
@@ -300,6 +320,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(maps_stay_while_others_are_loaded_with_them, begin,
 						end),
 		cmocka_unit_test_setup_teardown(who_did_not_wait_has_its_own, begin, end),
+		cmocka_unit_test_setup_teardown(who_asks_when_he_is_told_waits_for_the_next_job,
+						begin, end),
 		cmocka_unit_test_setup_teardown(a_job_at_the_end_leaves_nothing, begin, end),
 	};
 

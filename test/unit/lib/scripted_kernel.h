@@ -78,6 +78,9 @@ struct tracer {
 	bool started, loaded, offcpu, faults, calls, hists, follow, by_group;
 	uint64_t period_ns; /* 0: not sampling */
 	uint32_t pending_probes, by_cpu;
+	uint32_t foreseen;   /* told by tracer_foresee_runtimes() */
+	uint32_t runtimes;   /* told by tracer_walk_runtimes() */
+	bool awaits_walkers; /* written by the test */
 	unsigned budget_percent;
 	struct offcpu_settings offcpu_settings;
 	struct sched_hists_settings hists_settings;

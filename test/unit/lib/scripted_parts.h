@@ -72,6 +72,21 @@ static inline void scripted_loaded(void)
 	}
 }
 
+void tracer_walk_runtimes(struct tracer *tracer, uint32_t runtimes)
+{
+	tracer->runtimes |= runtimes;
+}
+
+void tracer_foresee_runtimes(struct tracer *tracer, uint32_t runtimes)
+{
+	tracer->foreseen = runtimes;
+}
+
+bool tracer_awaits_walkers(const struct tracer *tracer)
+{
+	return tracer->awaits_walkers;
+}
+
 int tracer_offcpu(struct tracer *tracer, const struct offcpu_settings *settings, struct why *why)
 {
 	if (!scripted_errors[SCRIPTED_OFFCPU]) {

@@ -92,6 +92,37 @@ static void a_runtime_that_is_found_is_asked_about_before_it_is_sampled(void **s
 	assert_int_equal(questions, 1);
 }
 
+static void a_process_is_sampled_when_its_walker_is_there(void **state)
+{
+	(void)state;
+	follow_it();
+	assert_int_equal(scripted->runtimes, is_java ? WALKS_JAVA : WALKS_PYTHON);
+	scripted->awaits_walkers = true;
+	answer(0);
+	scene_settle();
+	assert_true(is_walked(&scene.process));
+	assert_int_equal(value_of(&scene.process).probes, 0);
+	targets_meet_walkers(scene.targets); /* another one */
+	assert_int_equal(value_of(&scene.process).probes, 0);
+	scripted->awaits_walkers = false;
+	targets_meet_walkers(scene.targets);
+	assert_int_equal(value_of(&scene.process).probes, ONCPU);
+	assert_false(targets_are_arming(scene.targets));
+}
+
+static void a_walker_that_does_not_come_is_not_waited_for(void **state)
+{
+	(void)state;
+	follow_it();
+	scripted->awaits_walkers = true;
+	answer(0);
+	scene_settle();
+	assert_int_equal(value_of(&scene.process).probes, 0);
+	scene_skip(3 * NS_PER_S);
+	scene_settle();
+	assert_int_equal(value_of(&scene.process).probes, ONCPU);
+}
+
 static void a_process_that_cannot_answer_yet_is_asked_again_with_a_stack(void **state)
 {
 	(void)state;
@@ -355,6 +386,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		BOTH(a_runtime_that_is_found_is_asked_about_before_it_is_sampled),
+		BOTH(a_process_is_sampled_when_its_walker_is_there),
+		BOTH(a_walker_that_does_not_come_is_not_waited_for),
 		BOTH(a_process_that_cannot_answer_yet_is_asked_again_with_a_stack),
 		BOTH(a_version_that_is_not_supported_is_asked_once),
 		BOTH(a_process_whose_memory_hangs_is_left_alone),

@@ -50,6 +50,21 @@ static void a_compiled_frame_is_by_its_size(void **state)
 	assert_int_equal(vm_detail(1), hotspot_detail(FRAME_JAVA_DETAIL, HOTSPOT_BCI_NONE, 88));
 }
 
+/* As the program without Java's walker does it. */
+static void without_the_walker_a_stack_ends_at_the_first_java_frame_and_says_so(void **state)
+{
+	(void)state;
+	make_two(16, STACK + 0x200);
+	walks_runtimes = WALKS_PYTHON;
+	maker.walk->hotspot_at = 0;
+	maker.walk->pending = WALKS_JAVA;
+	expect_walk(TRUNCATED_RUNTIME_PENDING, a + 0x100);
+	assert_int_equal(frame_kind_of(0), FRAME_NATIVE);
+	assert_false(maker_is_known()); /* the other program walks the same stack to its root */
+	walks_runtimes = WALKS_ALL;
+	maker.walk->pending = 0;
+}
+
 static void the_same_code_with_another_id_is_another_stack(void **state)
 {
 	uint64_t hash;
@@ -407,6 +422,7 @@ int main(void)
 #define WALK(test) cmocka_unit_test_teardown(test, process_end)
 	const struct CMUnitTest tests[] = {
 		WALK(a_compiled_frame_is_by_its_size),
+		WALK(without_the_walker_a_stack_ends_at_the_first_java_frame_and_says_so),
 		WALK(the_same_code_with_another_id_is_another_stack),
 		WALK(a_frame_is_not_there_before_its_prologue_has_made_it),
 		WALK(a_prologue_may_be_behind_checks_and_before_a_barrier),
