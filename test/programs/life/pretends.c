@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pretends SECONDS: burns that much CPU time, with the symbols of a CPython and of a Java VM: whoever
- * looks at its file finds both, and neither is there. Linked with -rdynamic.
+ * pretends SECONDS: burns that much CPU time, with the symbols of a CPython and of a Java VM:
+ * whoever looks at its file finds both, and neither is there. Linked with -rdynamic.
  */
 #include <stdio.h>
 
