@@ -25,6 +25,8 @@ PROGRAMS += $(patsubst test/programs/rust/%.rs,build/test/programs/%,$(wildcard 
             build/test/programs/rustlines
 endif
 
+build/test/programs/pretends: PROGRAMFLAGS += -rdynamic
+
 # With other allocators than the shared glibc's; where one is not installed its programs are missing.
 ALLOCATIONS := static static_stripped
 ifneq ($(shell command -v musl-gcc 2>/dev/null),)
@@ -470,7 +472,7 @@ check-cfi: $(BUILD)/test/cfi/dump ## compare unwind tables with readelf: /usr/li
 	test/cfi/check $<
 
 .PHONY: check-kernels
-check-kernels: all $(BUILD)/test/sched/hists $(addprefix build/test/programs/,chain frames altstack syscalls strands naps hang allocations grow) ## profile on Debian's kernels 5.10 to the newest, in QEMU (minutes)
+check-kernels: all $(BUILD)/test/sched/hists $(addprefix build/test/programs/,chain frames altstack syscalls strands naps hang allocations grow pretends) ## profile on Debian's kernels 5.10 to the newest, in QEMU (minutes)
 	test/kernels/check $(BUILD) $(addprefix --series ,$(SERIES))
 
 .PHONY: check-image

@@ -194,6 +194,7 @@ void walkers_run(struct tracer *tracer, const struct loadable *which, uint32_t h
 		return;
 	walker->has = has;
 	walker->tries = 0;
+	log_debug("a program with the walkers %#x takes the events over", has);
 }
 
 int walkers_fill(struct tracer *tracer, const struct loadable *which, int slot_fd,

@@ -87,16 +87,29 @@ static bool is_askable(const struct targets *targets, const struct target *targe
 	return !targets->left_out[number] && !target_hangs(target);
 }
 
+/* Has the walkers loaded beside the questions. */
+static void want_walkers(struct targets *targets, const struct target *target,
+			 const struct runtime_place found[RUNTIMES])
+{
+	uint32_t runtimes = 0;
+
+	for (unsigned i = 0; i < RUNTIMES; i++) {
+		if (found[i].found && is_askable(targets, target, i))
+			runtimes |= 1U << i;
+	}
+	tracer_walk_runtimes(targets->tracer, runtimes);
+}
+
 void target_meet_runtimes(struct targets *targets, struct target *target,
 			  const struct runtime_place found[RUNTIMES])
 {
+	want_walkers(targets, target, found);
 	for (unsigned i = 0; i < RUNTIMES; i++) {
 		const struct runtime_kind *kind = runtime_kinds[i];
 		struct target_runtime *its = &target->runtimes[i];
 
 		if (!found[i].found || !is_askable(targets, target, i))
 			continue;
-		tracer_walk_runtimes(targets->tracer, 1U << i);
 		if (runtime_is_same(kind, its->known, &found[i])) {
 			if (!runtime_is_passing(kind, its->known))
 				continue;

@@ -14,7 +14,7 @@ LEAST = 100  # samples; 600 are asked for
 CUT_MAX = 0.01
 SHARE_MIN = 0.98
 PROGRAMS = ['chain', 'frames', 'altstack', 'syscalls', 'strands', 'naps', 'hang',
-            'allocations', 'grow']
+            'allocations', 'grow', 'pretends']
 FOREVER = 1000
 DEPTHS = [20, 150, 250, 996]
 
@@ -174,9 +174,8 @@ def check_waits(results):
     return '%.3f of the time slept, %.1f s hung' % (slept / own, hung / 1e6)
 
 
-def check_allocations(results):
+def check_allocations(results, name='allocations'):
     """Each site of a program has what it was given and what is left of it, all four figures."""
-    name = 'allocations'
     status = results[name + '-status']
     need(status.status == 0, 'the daemon ended with %d' % status.status)
     known = [line for line in results[name + '-known'].text.splitlines() if line.startswith('{')]
@@ -193,6 +192,17 @@ def check_allocations(results):
     cut = profiles[0].total('[truncated]')
     need(not cut, '%d bytes are cut' % cut)
     return '%d sites exact, %d bytes' % (len(sites), profiles[0].total())
+
+
+def check_handed(results, name):
+    """The same, with programs that took the events over when a runtime was found (kernel/walkers.h)."""
+    said = check_allocations(results, name)
+    took = len(re.findall('takes the events over', results[name + '-log'].text))
+    need(took >= 5, '%d programs took over' % took)
+    probes = json.loads(results[name + '-status'].text)['status']['probes']
+    lost = {probe: n for probe, state in probes.items() for n in state['lost'].values() if n}
+    need(not lost, 'lost: %s' % lost)
+    return '%s; %d programs took over' % (said, took)
 
 
 def profile_of_view(result):
@@ -301,6 +311,7 @@ def cases():
         recorded('strands', 'strands %d' % FOREVER, check_strands),
         ('waits', 'waits waits', check_waits),
         ('allocations', 'allocated allocations', check_allocations),
+        ('handed', 'allocated handed oncpu offcpu mem', lambda results: check_handed(results, 'handed')),
         one('histograms', 'histograms histograms', check_histograms),
         ('faults', 'faults faults', check_faults),
         ('containers', 'contained containers', check_contained),

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from allocating import Views, let, profile_allocations, wait_probed
 from bpf_objects import bpftool, held
 from helpers import lost, wait_for
 from java_vm import Vm
 from javas import javas, need_classes
+from waiting import ready
 
 EVERY = ("oncpu", "offcpu", "mem", "mem_glibc")
 BURNS = "def burns():\n    while True:\n        sum(range(1000))\nburns()\n"
@@ -78,3 +80,22 @@ def test_an_exec_to_python_as_well(profiler, start, copy, work):
     target = start(Path("/bin/bash"), "-c", f"read -t 1 < /dev/zero; exec {sys.executable} {work / 'later.py'}")
     wait_for(lambda: has(profiler, target.pid, "burns (later.py:"), why="Python's frames")
     assert lost(profiler.probe()) == 0
+
+
+@pytest.mark.parametrize("build", ["allocations", "allocations_bare"])
+def test_no_call_is_lost_or_counted_twice_while_programs_are_exchanged(profiler, start, copy, build):
+    """Programs that count their own allocations, before, while and after the runtimes of another are found."""
+    probes = ("oncpu", "offcpu", "mem", "mem_glibc")
+    profile_allocations(profiler, "^(alloc[0-9]|pretends)$", probes=probes)
+    before = program_bytes(profiler.pid)
+    truths = {}
+    for number in range(6):
+        target = ready(start, copy(build, f"alloc{number}"))
+        wait_probed(profiler, target)
+        if number == 2:
+            start(copy("pretends", "pretends"), 600)
+        truths[target.pid] = let(target)
+    for pid, truth in truths.items():
+        Views(profiler, pid=pid).assert_exact(truth)
+    wait_for(lambda: program_bytes(profiler.pid) > 1.5 * before, why="walkers of both")
+    assert not lost_in_all(profiler)
