@@ -58,6 +58,19 @@ def test_waits_name_the_function_and_the_line(profiler, standing):
     assert lost_waits(profiler) == {}
 
 
+def test_a_long_wait_among_short_ones_has_its_functions(profiler, standing):
+    """Its stack is taken at its end, where the kernel lets us."""
+    target = standing("seldom.py", 10)
+    profile_offcpu(profiler, pids=[target.pid], minblock=10_000)
+    truth = go(target)
+    seen = Seen(profiler, pid=target.pid)
+    waits = [s for s in seen.times.stacks if "seldom" in functions(s)]
+    assert sum(s.value for s in seen.counts.stacks if "seldom" in functions(s)) == 10
+    assert 0.9 * truth["sum_ns"] <= sum(s.value for s in waits) * 1000 <= truth["sum_ns"] + 10_000
+    assert all("[truncated]" not in s.frames for s in waits)
+    assert lost_waits(profiler) == {}
+
+
 def test_each_wait_begins_at_the_root_of_its_thread(profiler, standing):
     target = standing(BLOCKED, "for", 1)
     profile_offcpu(profiler, pids=[target.pid], thread_frame=1)
