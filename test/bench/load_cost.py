@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What it costs to begin: the first PUT of a new daemon, with one probe and with all.
+"""What it costs to begin: the first PUT of a new daemon, with one probe and with all; of a native target,
+and of a native one and a Python.
 
 For each set of probes: the time from the PUT to its answer, the daemon's CPU time for it, and the BPF programs
 that are loaded then: how many, their memory, and the instructions that the verifier walked. (These don't depend
@@ -57,12 +58,12 @@ def cpu_ms(pid):
     return sum(int(text.split()[0]) for text in spent) / 1e6
 
 
-def begin(work, pid, probes):
+def begin(work, pids, probes):
     """A new daemon's first PUT: ms to its answer, CPU ms, and the programs then."""
     work.mkdir()
     daemon = Daemon(work).start()
     try:
-        body = daemon.wanting(pids=[pid], probes=probes)
+        body = daemon.wanting(pids=pids, probes=probes)
         before, began = cpu_ms(daemon.pid), time.perf_counter()
         daemon.put_ok(body)
         answered, spent = time.perf_counter() - began, cpu_ms(daemon.pid) - before
@@ -73,25 +74,32 @@ def begin(work, pid, probes):
         daemon.done()
 
 
+def measure(folder, what, pids, probes, rounds):
+    folder.mkdir(parents=True)
+    runs = [begin(folder / str(number), pids, probes) for number in range(rounds)]
+    answered, spent, count, instructions, kib = map(statistics.median, zip(*runs))
+    print(
+        f"load_cost: {what}: {' + '.join(probes)}: first PUT answered in {answered:.0f} ms, CPU {spent:.0f} ms; "
+        f"{count:.0f} programs, {instructions / 1000:.0f} k verified instructions, {kib:.0f} KiB",
+        flush=True,
+    )
+
+
 def main():
     reason = missing_privilege()
     if reason:
         sys.exit(f"load_cost: {reason}")
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     work = Path(tempfile.mkdtemp(prefix="stackprobe-bench-", dir="/tmp"))
-    target = Target([program("spin"), 3600], work / "target.log")
+    native = Target([program("spin"), 3600], work / "native.log")
+    python = Target([Path(sys.executable), "-c", "import time\ntime.sleep(3600)"], work / "python.log")
     try:
-        for probes in SETS:
-            folder = work / str(len(probes)) / probes[0]
-            folder.mkdir(parents=True)
-            runs = [begin(folder / str(number), target.pid, probes) for number in range(rounds)]
-            answered, spent, count, instructions, kib = map(statistics.median, zip(*runs))
-            print(
-                f"load_cost: {' + '.join(probes)}: first PUT answered in {answered:.0f} ms, CPU {spent:.0f} ms; "
-                f"{count:.0f} programs, {instructions / 1000:.0f} k verified instructions, {kib:.0f} KiB"
-            )
+        for what, pids in (("native", [native.pid]), ("with a Python", [native.pid, python.pid])):
+            for number, probes in enumerate(SETS):
+                measure(work / what / str(number), what, pids, probes, rounds)
     finally:
-        target.kill()
+        native.kill()
+        python.kill()
         shutil.rmtree(work)
 
 
