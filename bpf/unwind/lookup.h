@@ -40,6 +40,23 @@ static __always_inline uint32_t span_kind(const struct span *span)
 int span_search(uint32_t level, uint64_t address);
 uint32_t row_find(uint32_t level, uint64_t address);
 
+/* Returns whether the span that an earlier walk found last holds the address, and makes it
+ * walk->span: the leaves of a thread that computes often lie in one mapping. */
+static __always_inline bool span_is_kept(struct walk *walk, uint64_t address)
+{
+	if (!walk->spans_number || walk->kept_number != walk->spans_number ||
+	    !span_holds(&walk->kept, address))
+		return false;
+	walk->span = walk->kept;
+	return true;
+}
+
+static __always_inline void span_keep(struct walk *walk)
+{
+	walk->kept = walk->span;
+	walk->kept_number = walk->spans_number;
+}
+
 /* Finds the mapping that holds the address, and makes it walk->span. Returns 0 if there is none. */
 __noinline int span_search(uint32_t level, uint64_t address)
 {
@@ -49,6 +66,8 @@ __noinline int span_search(uint32_t level, uint64_t address)
 
 	if (!walk)
 		return 0;
+	if (span_is_kept(walk, address))
+		return 1;
 	chunk = walk->spans_count ? chunk_of(walk->spans) : NULL;
 	if (!chunk)
 		return 0;
@@ -70,7 +89,10 @@ __noinline int span_search(uint32_t level, uint64_t address)
 	if (!low)
 		return 0;
 	walk->span = *span_at(chunk, walk->spans + (low - 1) * SPAN_WORDS);
-	return span_holds(&walk->span, address);
+	if (!span_holds(&walk->span, address))
+		return 0;
+	span_keep(walk);
+	return 1;
 }
 
 static __always_inline bool span_find(struct walk *walk, uint64_t address)
