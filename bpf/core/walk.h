@@ -40,15 +40,15 @@ struct memo {
 	uint32_t tid, spans;
 	uint32_t count; /* words that the walk read; MEMO_VOID: the memo is void */
 	uint32_t truncated;
-	uint32_t frames_max;	 /* struct walk.frames_max */
-	uint32_t exact;		 /* WALK_EXACT of the first frame */
-	uint32_t used;		 /* WALK_FP, WALK_BX: registers that the walk looked at */
-	uint16_t at[MEMO_WORDS]; /* distance of each word from sp, in words */
+	uint32_t frames_max; /* struct walk.frames_max */
+	uint32_t exact;	     /* WALK_EXACT of the first frame */
+	uint32_t used;	     /* WALK_FP, WALK_BX: registers that the walk looked at */
 
 	/* Valid also in a void memo (bpf/python/python_state.h): */
-	uint64_t python_target, python_state;
 	uint32_t python_tid;
-	uint32_t pad;
+	uint64_t python_target, python_state;
+
+	uint16_t at[MEMO_WORDS]; /* distance of each word from sp, in words */
 };
 
 #define KERNEL_MEMOS	   64 /* a power of two */
@@ -234,6 +234,7 @@ struct walk {
 	uint32_t busy;	       /* number of programs that have the buffer or try to take it */
 	uint32_t spans_number; /* struct target_value */
 	uint32_t kept_number;  /* 0: none */
+	uint32_t place_turn;   /* number of addresses that met another one in `places` */
 	uint32_t row;	       /* row of pc, if row_known */
 	uint32_t row_known;
 	uint32_t hurry; /* HURRY_ flags (bpf/stack/wakeup.h) */

@@ -141,22 +141,23 @@ __noinline int python_code(uint32_t level, uint64_t code)
 	struct walk *walk = walk_at(level);
 	struct python_walk *python;
 	struct python_sum *known;
-	uint32_t first, slot, proof;
+	uint32_t first, slot, proof, known_proof;
 	uint64_t sum;
 
 	if (!walk)
 		return PYTHON_MEMORY;
 	python = &walk->python;
+	slot = hash_word(0, code) & (PYTHON_SUMS - 1);
+	known_proof = BOUND(python->proofs[slot]); /* cold: on its way while the object is read */
 	if (!python_read(python, python->code_words, code))
 		return PYTHON_MEMORY;
 	if (python_word(python, python->at.object_type) != python->at.code_type)
 		return PYTHON_DAMAGED;
 	first = python->at.code_sum_at / 8 & (PYTHON_CODE_WORDS - 1);
 	sum = cpython_words_sum(&python->words[first], python->at.code_sum_words);
-	slot = hash_word(0, code) & (PYTHON_SUMS - 1);
 	known = &python->sums[slot];
 	proof = python_proof(python, sum);
-	if (proof && known->code == code && python->proofs[slot] == proof) {
+	if (proof && known->code == code && known_proof == proof) {
 		python->sum = cpython_frame_word(known->sum, python->number);
 	} else {
 		if (!python_read_names(python, &sum))

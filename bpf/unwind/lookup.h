@@ -180,9 +180,15 @@ static __always_inline bool rule_read(const struct span *span, uint32_t number,
 
 /* ---- cache of results for the next walks ---- */
 
+/* Return the two places that an address may have. */
 static __always_inline struct place *place_of(struct walk *walk, uint64_t address)
 {
 	return &walk->places[hash_word(0, address) >> 32 & (PLACES_KNOWN - 1)];
+}
+
+static __always_inline struct place *place_beside(struct walk *walk, uint64_t address)
+{
+	return &walk->places[hash_word(0, address) >> 40 & (PLACES_KNOWN - 1)];
 }
 
 /* Returns whether the row of an address is cached; then sets walk->row, and those fields of
@@ -191,6 +197,8 @@ static __always_inline bool place_is_known(struct walk *walk, uint64_t address)
 {
 	const struct place *place = place_of(walk, address);
 
+	if (place->address != address)
+		place = place_beside(walk, address);
 	if (!walk->spans_number || place->number != walk->spans_number || place->address != address)
 		return false;
 	walk->span.start = walk->span.end = 0;
@@ -201,11 +209,15 @@ static __always_inline bool place_is_known(struct walk *walk, uint64_t address)
 	return true;
 }
 
-/* Caches the row of an address in walk->span, which has a table. */
+/* Caches the row of an address in walk->span, which has a table. Where another address has its
+ * place, now that one goes and now the one in the other place: so addresses that come in each walk
+ * find places where they don't meet. */
 static __always_inline void place_learn(struct walk *walk, uint64_t address, uint32_t row)
 {
 	struct place *place = place_of(walk, address);
 
+	if (place->number == walk->spans_number && walk->place_turn++ & 1)
+		place = place_beside(walk, address);
 	place->address = address;
 	place->number = walk->spans_number;
 	place->index = walk->span.index;
