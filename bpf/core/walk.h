@@ -7,8 +7,10 @@
 #include "bpf/shared/sample.h"
 #include "bpf/shared/packed.h"
 
-#define WINDOW_WORDS 128 /* words of the user's stack that are read at once; a power of two */
-#define MEMO_SLOTS   64	 /* memos of each nesting level; a power of two */
+/* Words of the user's stack that are read at once; a power of two. A read costs 75 ns, and each KiB
+ * of it some 8 ns (cold: 60) more. */
+#define WINDOW_WORDS 256
+#define MEMO_SLOTS   64 /* memos of each nesting level; a power of two */
 #define MEMO_WORDS   128
 #define MEMO_VOID    0xffffffffU
 #define MEMO_AT_MAX  0xffffU
@@ -38,15 +40,15 @@ struct memo {
 	uint32_t tid, spans;
 	uint32_t count; /* words that the walk read; MEMO_VOID: the memo is void */
 	uint32_t truncated;
-	uint32_t frames_max;	 /* struct walk.frames_max */
-	uint32_t exact;		 /* WALK_EXACT of the first frame */
-	uint32_t used;		 /* WALK_FP, WALK_BX: registers that the walk looked at */
-	uint16_t at[MEMO_WORDS]; /* distance of each word from sp, in words */
+	uint32_t frames_max; /* struct walk.frames_max */
+	uint32_t exact;	     /* WALK_EXACT of the first frame */
+	uint32_t used;	     /* WALK_FP, WALK_BX: registers that the walk looked at */
 
 	/* Valid also in a void memo (bpf/python/python_state.h): */
-	uint64_t python_target, python_state;
 	uint32_t python_tid;
-	uint32_t pad;
+	uint64_t python_target, python_state;
+
+	uint16_t at[MEMO_WORDS]; /* distance of each word from sp, in words */
 };
 
 #define KERNEL_MEMOS	   64 /* a power of two */
@@ -70,7 +72,7 @@ struct kernel_memo {
 #define PYTHON_AT	   NATIVE_WORDS_MAX /* index in walk->words: Python's frames wait there */
 #define PYTHON_STATE_WORDS 64		    /* words read of a thread's state at most */
 #define PYTHON_CODE_WORDS  32		    /* words read of a code object at most; powers of two */
-#define PYTHON_BLOCK_WORDS 128		    /* words read at once of frames that lie side by side */
+#define PYTHON_BLOCK_WORDS 256		    /* words read at once of frames that lie side by side */
 #define PYTHON_SUMS	   64		    /* a power of two */
 
 /* Sum of a code object: the upper half of `sum`; the lower half is the number of the walk. */
@@ -81,13 +83,13 @@ struct python_sum {
 /* State of a walk of Python frames (bpf/python/python.h). */
 struct python_walk {
 	struct python_sum sums[PYTHON_SUMS]; /* known sums, by a hash of the address */
+	uint32_t proofs[PYTHON_SUMS];	     /* bpf/python/python_code.h; 0: none */
 	uint64_t words[PYTHON_STATE_WORDS];  /* words that were read last */
-	uint64_t block[PYTHON_BLOCK_WORDS];
-	/* The frames whose words are in `block`: frames that begin in [block_at, block_at +
+	/* The frames whose words are in walk.block: frames that begin in [block_at, block_at +
 	 * block_bytes). */
 	uint64_t block_at;
 	uint64_t block_bytes;
-	uint64_t context; /* hash of target and window of this buffer's last walks */
+	uint64_t context; /* hash of process and window of this buffer's last walks */
 	uint32_t since;	  /* number of the first of these walks */
 	uint32_t number;  /* number of the current walk in this buffer */
 	uint64_t sum;	  /* sum of the last code object */
@@ -172,7 +174,7 @@ struct hotspot_walk {
 	struct hotspot_look look;
 };
 
-#define PLACES_KNOWN 32 /* a power of two */
+#define PLACES_KNOWN 64 /* a power of two */
 
 /* Cached result of looking up an address (bpf/unwind/lookup.h). A run of spans with one number
  * never changes. */
@@ -187,9 +189,10 @@ struct place {
  * sample meets cold caches. */
 struct walk {
 	struct place places[PLACES_KNOWN]; /* by a hash of the address */
-	uint64_t kernel[KERNEL_FRAMES_MAX + 1];
-	union {
-		uint64_t saved[48]; /* the registers saved by the kernel, until the walk begins */
+	union { /* what each part of the walk reads, one part after the other */
+		uint64_t kernel[KERNEL_FRAMES_MAX + 1]; /* until these frames are pushed */
+		uint64_t saved[48];			/* until the registers are taken over */
+		uint64_t block[PYTHON_BLOCK_WORDS];	/* until Python's frames are walked */
 		uint64_t window[WINDOW_WORDS];
 	};
 	struct python_walk python;
@@ -214,6 +217,8 @@ struct walk {
 	uint64_t window_bytes;
 	struct caller caller;
 	struct span span; /* the span that holds pc */
+	struct span
+		kept; /* the span that was found last, of the spans with the number kept_number */
 	uint64_t pc, sp, fp, bx;
 	uint32_t known;		     /* WALK_ flags */
 	uint32_t unsure;	     /* words_count before that frame, plus one; 0: pc is sure */
@@ -229,6 +234,8 @@ struct walk {
 	uint32_t level;	       /* number of this buffer, which global functions take */
 	uint32_t busy;	       /* number of programs that have the buffer or try to take it */
 	uint32_t spans_number; /* struct target_value */
+	uint32_t kept_number;  /* 0: none */
+	uint32_t place_turn;   /* number of addresses that met another one in `places` */
 	uint32_t row;	       /* row of pc, if row_known */
 	uint32_t row_known;
 	uint32_t hurry; /* HURRY_ flags (bpf/stack/wakeup.h) */

@@ -19,7 +19,7 @@
 #define PYTHON_RUN	   2  /* frames in one step at most */
 
 #define PYTHON_BLOCK_BYTES (PYTHON_BLOCK_WORDS * 8U)
-#define PYTHON_NEAR	   256U	 /* bytes between frames of which several are read at once */
+#define PYTHON_NEAR	   1024U /* bytes between frames of which several are read at once */
 #define PYTHON_PAGE	   4096U /* size of the smallest page */
 
 /* From this version on even a thread that runs no Python has a frame. */
@@ -68,9 +68,9 @@ static __always_inline void python_enter(struct walk *walk)
 
 /* ---- its frames ---- */
 
-static __always_inline uint64_t python_block_word(const struct python_walk *python, uint32_t offset)
+static __always_inline uint64_t python_block_word(const struct walk *walk, uint32_t offset)
 {
-	return python->block[offset / 8 & (PYTHON_BLOCK_WORDS - 1)];
+	return walk->block[offset / 8 & (PYTHON_BLOCK_WORDS - 1)];
 }
 
 /* Bit entry * 2 + (the byte at frame_owner isn't 0): the loop was entered for such a frame. */
@@ -86,10 +86,11 @@ static __always_inline uint32_t python_entered(const struct python_walk *python,
 
 /* Returns the second word of the frame that begins at `at` in the block. python->sum is the sum of
  * its code. */
-static __always_inline uint64_t python_frame_word(const struct python_walk *python, uint32_t at,
+static __always_inline uint64_t python_frame_word(const struct walk *walk, uint32_t at,
 						  uint64_t code)
 {
-	uint64_t instr = python_block_word(python, at + python->at.frame_instr);
+	const struct python_walk *python = &walk->python;
+	uint64_t instr = python_block_word(walk, at + python->at.frame_instr);
 
 	instr >>= python->at.frame_instr % 8 * 8; /* an address lies at a multiple of 8 */
 	instr -= code & ((uint64_t)python->at.instr_is_int - 1);
@@ -107,7 +108,7 @@ static __always_inline int python_push_frame(struct walk *walk, uint32_t at, uin
 	if (python->words_count >= PYTHON_WORDS_MAX)
 		return PYTHON_DEPTH;
 	if (!is_shim) {
-		code = python_block_word(python, at + python->at.frame_code) &
+		code = python_block_word(walk, at + python->at.frame_code) &
 		       ~(uint64_t)python->at.code_tag;
 		if (!python_knows(python, code)) {
 			int r = python_code(walk->level, code);
@@ -115,7 +116,7 @@ static __always_inline int python_push_frame(struct walk *walk, uint32_t at, uin
 			if (r != PYTHON_ON)
 				return r;
 		}
-		word = python_frame_word(python, at, code);
+		word = python_frame_word(walk, at, code);
 		entered = python_entered(python, owner);
 	}
 	__asm__ volatile("" : "+r"(code), "+r"(word), "+r"(entered)); /* else it is pushed twice */
@@ -132,9 +133,9 @@ static __always_inline int python_push_frame(struct walk *walk, uint32_t at, uin
 static __always_inline int python_take(struct walk *walk, uint32_t at)
 {
 	struct python_walk *python = &walk->python;
-	uint64_t previous = python_block_word(python, at + python->at.frame_previous);
+	uint64_t previous = python_block_word(walk, at + python->at.frame_previous);
 	uint32_t owner_at = at + python->at.frame_owner;
-	uint32_t owner = (uint8_t)(python_block_word(python, owner_at) >> owner_at % 8 * 8);
+	uint32_t owner = (uint8_t)(python_block_word(walk, owner_at) >> owner_at % 8 * 8);
 	bool is_shim = python->at.entry == CPYTHON_ENTRY_SHIM && owner >= python->at.shim_owner;
 
 	if (python->frame == python->behind)
@@ -168,12 +169,13 @@ static __always_inline uint32_t python_in_block(const struct python_walk *python
 
 /*
  * Reads the current frame. If the frame that it called is near, also reads what lies before the
- * current frame: from 3.11 on the frames of a thread lie side by side in the order of calls, so one
- * read brings several frames. Only the frame's own page is read: that page exists if the frame
- * does.
+ * current frame: from 3.11 on the frames of a thread lie side by side in the order of calls, before
+ * that often those of a function that recurs. So one read brings several frames. Only the frame's
+ * own page is read: that page exists if the frame does.
  */
-static __always_inline bool python_fetch(struct python_walk *python)
+static __always_inline bool python_fetch(struct walk *walk)
 {
+	struct python_walk *python = &walk->python;
 	uint64_t frame = python->frame, from = frame;
 	uint64_t bytes = python->at.frame_words * sizeof(uint64_t);
 	uint64_t before = frame & (PYTHON_PAGE - 1);
@@ -187,7 +189,7 @@ static __always_inline bool python_fetch(struct python_walk *python)
 		from -= before;
 		bytes += before;
 	}
-	if (bytes > PYTHON_BLOCK_BYTES || read_user(python->block, bytes, from))
+	if (bytes > PYTHON_BLOCK_BYTES || read_user(walk->block, bytes, from))
 		return false;
 	python->block_at = from;
 	python->block_bytes = frame - from + 1;
@@ -229,7 +231,7 @@ __noinline int python_step(uint32_t level)
 	python = &walk->python;
 	if (!python->frame)
 		return python_find(level);
-	if (python_in_block(python) == PYTHON_BLOCK_BYTES && !python_fetch(python))
+	if (python_in_block(python) == PYTHON_BLOCK_BYTES && !python_fetch(walk))
 		return PYTHON_MEMORY;
 	for (uint32_t i = 0; i < PYTHON_RUN; i++) {
 		uint32_t at = python_in_block(python);

@@ -3,6 +3,12 @@
  * Code objects that a walk meets, and their sums. Each sum is read once in a walk, for functions
  * recur.
  *
+ * A sum has the hash of the object's name, which lies elsewhere. Where code objects have a number
+ * of their own (co_version), an object whose words are those of an earlier walk has the same name:
+ * so a window's later walks read the object alone. The proof of that is a hash of the words, the
+ * process and the window. Each interpreter numbers its own code objects, so the process must have
+ * one only.
+ *
  * The daemon reads names from the process. Code that exec() made may be gone within milliseconds: a
  * code object that no stack had in this window is copied (python_copy.h); if it can't be copied,
  * the stack wakes the daemon at once. A table of hashes remembers the code objects that were seen;
@@ -97,41 +103,72 @@ static __always_inline const uint64_t *python_file(struct python_walk *python, u
 	return python->file_words;
 }
 
+/* Returns the proof of the code object whose words were read last and have that sum; 0: it has no
+ * number, or it may be another interpreter's. */
+static __always_inline uint32_t python_proof(const struct python_walk *python, uint64_t words_sum)
+{
+	uint32_t version =
+		python_word(python, python->at.code_version) >> python->at.code_version % 8 * 8;
+
+	if (!python->at.code_version || !version || !(python->flags & PYTHON_ALONE))
+		return 0;
+	return hash_word(words_sum, python->context) >> 32;
+}
+
+/* Reads what the sum has besides the words of the object, the name's hash and in old versions the
+ * file's name, and adds these to *sum. Returns false if the name can't be read. */
+static __always_inline bool python_read_names(struct python_walk *python, uint64_t *sum)
+{
+	uint64_t name_hash, file_at = python_word(python, python->at.code_file);
+	const uint64_t *file;
+
+	if (read_user(&name_hash, sizeof(name_hash),
+		      python_word(python, python->at.code_name) + python->at.unicode_hash))
+		return false;
+	*sum = hash_word(*sum, name_hash);
+	if (!python->at.code_file)
+		return true;
+	file = python_file(python, file_at);
+	/* A short name may lie at the end of the mapping: then the sum is without the name. */
+	if (file)
+		*sum = cpython_file_sum(*sum, file, &python->at);
+	return true;
+}
+
 /* Reads the sum of the code object into python.sum. Returns PYTHON_ON, or why the walk ends. */
 __noinline int python_code(uint32_t level, uint64_t code)
 {
 	struct walk *walk = walk_at(level);
 	struct python_walk *python;
 	struct python_sum *known;
-	const uint64_t *file;
-	uint64_t sum, name_hash;
-	uint32_t first;
+	uint32_t first, slot, proof, known_proof;
+	uint64_t sum;
 
 	if (!walk)
 		return PYTHON_MEMORY;
 	python = &walk->python;
+	slot = hash_word(0, code) & (PYTHON_SUMS - 1);
+	known_proof = BOUND(python->proofs[slot]); /* cold: on its way while the object is read */
 	if (!python_read(python, python->code_words, code))
 		return PYTHON_MEMORY;
 	if (python_word(python, python->at.object_type) != python->at.code_type)
 		return PYTHON_DAMAGED;
-	if (read_user(&name_hash, sizeof(name_hash),
-		      python_word(python, python->at.code_name) + python->at.unicode_hash))
-		return PYTHON_MEMORY;
 	first = python->at.code_sum_at / 8 & (PYTHON_CODE_WORDS - 1);
-	sum = cpython_code_sum(&python->words[first], python->at.code_sum_words, name_hash);
-	if (python->at.code_file) {
-		file = python_file(python, python_word(python, python->at.code_file));
-		/* A short name may lie at the end of the mapping: then the sum is without the
-		 * name. */
-		if (file)
-			sum = cpython_file_sum(sum, file, &python->at);
+	sum = cpython_words_sum(&python->words[first], python->at.code_sum_words);
+	known = &python->sums[slot];
+	proof = python_proof(python, sum);
+	if (proof && known->code == code && known_proof == proof) {
+		python->sum = cpython_frame_word(known->sum, python->number);
+	} else {
+		if (!python_read_names(python, &sum))
+			return PYTHON_MEMORY;
+		python->sum = cpython_frame_word(sum, python->number);
+		if (!python_saw(python, known, code))
+			python_see(walk, code, sum);
 	}
-	python->sum = cpython_frame_word(sum, python->number);
 	python->code = code;
-	known = &python->sums[hash_word(0, code) & (PYTHON_SUMS - 1)];
-	if (!python_saw(python, known, code))
-		python_see(walk, code, sum);
 	known->code = code;
 	known->sum = python->sum;
+	python->proofs[slot] = proof;
 	return PYTHON_ON;
 }

@@ -100,6 +100,7 @@ __noinline int python_begin(uint32_t level)
 	python->code = python->block_bytes = python->file = 0;
 	python->number++;
 	context = hash_word(walk->head.target_id, walk->head.window);
+	context = hash_word(context, walk->head.key.tgid);
 	if (python->context != context) {
 		python->context = context;
 		python->since = python->number;

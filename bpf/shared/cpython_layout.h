@@ -74,7 +74,9 @@ struct cpython {
 	uint16_t code_filename;
 	uint16_t code_qualname; /* CPYTHON_NO: the version has none */
 	uint16_t code_lines;
-	uint16_t pad;
+	/* co_version, 32 bits among the words that are summed up: an interpreter gives each number
+	 * to one object, and 0 to those for which no number is left. 0: there is no such field. */
+	uint16_t code_version;
 	uint32_t bytes_length, bytes_data; /* offsets in a bytes object */
 };
 
@@ -111,13 +113,10 @@ enum python_end {
 	PYTHON_END_COUNT
 };
 
-/*
- * Returns the sum of a code object, which tells whether another code object has taken its address.
- * `words` are the `count` (code_sum_words) words from code_sum_at on; `name_hash` is the word at
- * unicode_hash of the str at code_name. A stack has the upper half of the sum.
- */
+/* Returns the sum of a code object's own words: the `count` (code_sum_words) words from code_sum_at
+ * on. */
 static inline __attribute__((always_inline)) uint64_t
-cpython_code_sum(const uint64_t words[CPYTHON_CODE_WORDS], uint32_t count, uint64_t name_hash)
+cpython_words_sum(const uint64_t words[CPYTHON_CODE_WORDS], uint32_t count)
 {
 	uint64_t sum = 0;
 
@@ -126,7 +125,16 @@ cpython_code_sum(const uint64_t words[CPYTHON_CODE_WORDS], uint32_t count, uint6
 			break;
 		sum = hash_word(sum, words[i]);
 	}
-	return hash_word(sum, name_hash);
+	return sum;
+}
+
+/* Returns the sum of a code object, which tells whether another code object has taken its address:
+ * of its own words, and of the word at unicode_hash of the str at code_name. A stack has the upper
+ * half of the sum. */
+static inline __attribute__((always_inline)) uint64_t
+cpython_code_sum(const uint64_t words[CPYTHON_CODE_WORDS], uint32_t count, uint64_t name_hash)
+{
+	return hash_word(cpython_words_sum(words, count), name_hash);
 }
 
 /* Words of a str from its length on: length, hash, state, perhaps one more, text. */

@@ -40,6 +40,23 @@ static __always_inline uint32_t span_kind(const struct span *span)
 int span_search(uint32_t level, uint64_t address);
 uint32_t row_find(uint32_t level, uint64_t address);
 
+/* Returns whether the span that an earlier walk found last holds the address, and makes it
+ * walk->span: the leaves of a thread that computes often lie in one mapping. */
+static __always_inline bool span_is_kept(struct walk *walk, uint64_t address)
+{
+	if (!walk->spans_number || walk->kept_number != walk->spans_number ||
+	    !span_holds(&walk->kept, address))
+		return false;
+	walk->span = walk->kept;
+	return true;
+}
+
+static __always_inline void span_keep(struct walk *walk)
+{
+	walk->kept = walk->span;
+	walk->kept_number = walk->spans_number;
+}
+
 /* Finds the mapping that holds the address, and makes it walk->span. Returns 0 if there is none. */
 __noinline int span_search(uint32_t level, uint64_t address)
 {
@@ -49,6 +66,8 @@ __noinline int span_search(uint32_t level, uint64_t address)
 
 	if (!walk)
 		return 0;
+	if (span_is_kept(walk, address))
+		return 1;
 	chunk = walk->spans_count ? chunk_of(walk->spans) : NULL;
 	if (!chunk)
 		return 0;
@@ -70,7 +89,10 @@ __noinline int span_search(uint32_t level, uint64_t address)
 	if (!low)
 		return 0;
 	walk->span = *span_at(chunk, walk->spans + (low - 1) * SPAN_WORDS);
-	return span_holds(&walk->span, address);
+	if (!span_holds(&walk->span, address))
+		return 0;
+	span_keep(walk);
+	return 1;
 }
 
 static __always_inline bool span_find(struct walk *walk, uint64_t address)
@@ -158,9 +180,15 @@ static __always_inline bool rule_read(const struct span *span, uint32_t number,
 
 /* ---- cache of results for the next walks ---- */
 
+/* Return the two places that an address may have. */
 static __always_inline struct place *place_of(struct walk *walk, uint64_t address)
 {
 	return &walk->places[hash_word(0, address) >> 32 & (PLACES_KNOWN - 1)];
+}
+
+static __always_inline struct place *place_beside(struct walk *walk, uint64_t address)
+{
+	return &walk->places[hash_word(0, address) >> 40 & (PLACES_KNOWN - 1)];
 }
 
 /* Returns whether the row of an address is cached; then sets walk->row, and those fields of
@@ -169,6 +197,8 @@ static __always_inline bool place_is_known(struct walk *walk, uint64_t address)
 {
 	const struct place *place = place_of(walk, address);
 
+	if (place->address != address)
+		place = place_beside(walk, address);
 	if (!walk->spans_number || place->number != walk->spans_number || place->address != address)
 		return false;
 	walk->span.start = walk->span.end = 0;
@@ -179,11 +209,15 @@ static __always_inline bool place_is_known(struct walk *walk, uint64_t address)
 	return true;
 }
 
-/* Caches the row of an address in walk->span, which has a table. */
+/* Caches the row of an address in walk->span, which has a table. Where another address has its
+ * place, now that one goes and now the one in the other place: so addresses that come in each walk
+ * find places where they don't meet. */
 static __always_inline void place_learn(struct walk *walk, uint64_t address, uint32_t row)
 {
 	struct place *place = place_of(walk, address);
 
+	if (place->number == walk->spans_number && walk->place_turn++ & 1)
+		place = place_beside(walk, address);
 	place->address = address;
 	place->number = walk->spans_number;
 	place->index = walk->span.index;

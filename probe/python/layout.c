@@ -10,6 +10,7 @@
 
 /* PY_VERSION_HEX ends with the level (10 alpha, 11 beta, 12 candidate, 15 final) and its number. */
 #define HAS_CODE_VERSIONS 0x030c0000
+#define CODE_VERSION_AT	  4 /* offset of co_version from co_nfreevars, with which the sum begins */
 
 static bool is_early(uint32_t version)
 {
@@ -45,6 +46,8 @@ int python_layout_of(uint32_t version, const void *debug_offsets, size_t bytes,
 		return r;
 	if (version < HAS_CODE_VERSIONS) /* later the sum has co_version, unique to each object */
 		layout->walk.code_file = layout->code_filename;
+	else
+		layout->walk.code_version = layout->walk.code_sum_at + CODE_VERSION_AT;
 	layout->walk.ascii_data = (uint8_t)layout->ascii_data;
 	layout->walk.ascii_shift = layout->unicode_ascii_shift;
 	layout->walk.code_filename = layout->code_filename;

@@ -7,12 +7,14 @@
 #include "python/pycode.h"
 
 #define LINE_MAX_BYTES (1 << 20)
+#define NUMBERS_MAX    (1 << 20)
 
 struct tested {
 	struct python_process process;
 	struct python_layout layout;
 	struct process_memory memory;
 	unsigned int objects, instructions;
+	bool *numbers; /* those that code objects have (struct cpython.code_version) */
 };
 
 static void learn_layout(struct tested *tested, const char *line)
@@ -89,6 +91,22 @@ static void check_lines(struct tested *tested, const struct pycode *code, char *
 	}
 }
 
+/* Checks that the code object has a number, and that no other one has it. */
+static void check_number(const struct tested *tested, uint64_t address)
+{
+	const struct cpython *walk = &tested->layout.walk;
+	uint32_t number;
+
+	if (!walk->code_version)
+		return;
+	assert_int_equal(tested->memory.read(tested->memory.arg, address + walk->code_version,
+					     &number, sizeof(number)),
+			 0);
+	assert_in_range(number, 1, NUMBERS_MAX - 1);
+	assert_false(tested->numbers[number]);
+	tested->numbers[number] = true;
+}
+
 static void check_code(struct tested *tested, char *line)
 {
 	char *rest = NULL;
@@ -98,6 +116,7 @@ static void check_code(struct tested *tested, char *line)
 	strtok_r(line, " \n", &rest);
 	uint64_t address = strtoull(strtok_r(NULL, " ", &rest), NULL, 16);
 	uint32_t sum = sum_of(tested, address);
+	check_number(tested, address);
 	assert_int_equal(pycode_read(&code, &tested->layout, &tested->memory, address, sum ^ 1),
 			 -ESTALE);
 	assert_int_equal(pycode_read(&code, &tested->layout, &tested->memory, address, sum), 0);
@@ -119,9 +138,11 @@ static void check_python(const char *path)
 {
 	const char *const arguments[] = {path, "-E", "test/unit/python/code_objects.py", NULL};
 	_cleanup_free_ char *line = malloc(LINE_MAX_BYTES);
-	struct tested tested = {0};
+	_cleanup_free_ bool *numbers = calloc(NUMBERS_MAX, sizeof(*numbers));
+	struct tested tested = {.numbers = numbers};
 
 	assert_non_null(line);
+	assert_non_null(numbers);
 	python_start(&tested.process, path, arguments);
 	assert_non_null(fgets(line, LINE_MAX_BYTES, tested.process.output));
 	learn_layout(&tested, line);

@@ -66,12 +66,102 @@ static void another_code_object_at_the_same_address_has_another_sum(void **state
 	assert_int_not_equal(words[1] >> 32, sum >> 32);
 }
 
+/* Returns the reads of a walk of one frame, whose code object is read with its name or alone. */
+static uint64_t reads_of_a_walk(void)
+{
+	uint64_t reads = maker.reads;
+
+	assert_int_equal(python_walk(), PYTHON_WHOLE);
+	return maker.reads - reads;
+}
+
+#define READS	   5 /* heads, state; frame, code, name */
+#define READS_LESS 4
+
+static void make_numbered(void)
+{
+	make(CPYTHON_ENTRY_EACH);
+	python.at.code_version = CODE_SUM + 4;
+	python_tell();
+	make_thread(python_frame_add(code[0], 10, 0, 0));
+	reads_of_a_walk();
+	assert_int_equal(reads_of_a_walk(), READS_LESS);
+}
+
+static void a_code_object_with_a_number_needs_no_name(void **state)
+{
+	const uint64_t *words;
+	uint64_t sum, hash;
+
+	(void)state;
+	make_numbered();
+	words = maker.walk->words + PYTHON_AT;
+	sum = words[1];
+	hash = maker.walk->python.hash;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(reads_of_a_walk(), READS_LESS);
+		assert_false(maker.walk->python.flags & PYTHON_UNSEEN);
+		assert_int_equal(words[1], sum);
+		assert_int_equal(maker.walk->python.hash, hash);
+	}
+	for (uint64_t i = 0; i < CODE_SUM_WORDS; i++) {
+		maker_put(code[0] + CODE_SUM + 8 * i, 77ULL << 32);
+		assert_int_equal(reads_of_a_walk(), READS);
+		assert_true(maker.walk->python.flags & PYTHON_UNSEEN);
+		assert_int_equal(reads_of_a_walk(), READS_LESS);
+		assert_int_not_equal(words[1] >> 32, sum >> 32);
+		sum = words[1];
+	}
+}
+
+static void a_number_counts_in_its_process_and_window(void **state)
+{
+	(void)state;
+	make_numbered();
+	maker.walk->head.window++;
+	assert_int_equal(reads_of_a_walk(), READS);
+	assert_int_equal(reads_of_a_walk(), READS_LESS);
+	maker.walk->head.target_id++;
+	assert_int_equal(reads_of_a_walk(), READS + 3); /* … and looks for the state */
+	assert_int_equal(reads_of_a_walk(), READS_LESS);
+	maker.walk->head.key.tgid++; /* a fork */
+	assert_int_equal(reads_of_a_walk(), READS);
+	assert_int_equal(reads_of_a_walk(), READS_LESS);
+	maker.walk->head.key.tgid--;
+}
+
+static void without_a_number_each_walk_reads_the_name(void **state)
+{
+	(void)state;
+	make_numbered();
+	maker_put(code[0] + CODE_SUM, 5); /* no number is left */
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(reads_of_a_walk(), READS);
+}
+
+static void a_second_interpreter_has_numbers_of_its_own(void **state)
+{
+	uint64_t name, sum;
+
+	(void)state;
+	make_numbered();
+	memcpy(&name, maker_memory(code[0] + CODE_NAME, 8), 8);
+	python_interpreter_add();
+	for (uint64_t i = 0; i < 3; i++) {
+		sum = maker.walk->words[PYTHON_AT + 1];
+		maker_put(name + UNICODE_HASH, 1000 + i);
+		assert_int_equal(python_walk(), PYTHON_WHOLE);
+		assert_int_not_equal(maker.walk->words[PYTHON_AT + 1] >> 32, sum >> 32);
+	}
+}
+
 static void a_function_that_recurs_is_read_once(void **state)
 {
 	uint64_t frame = 0, reads;
 
 	(void)state;
 	make(CPYTHON_ENTRY_EACH);
+	python.frame_bytes = PYTHON_NEAR; /* each is read alone */
 	for (uint32_t i = 0; i < 500; i++)
 		frame = python_frame_add(code[i % 2], i, frame, 0);
 	make_thread(frame);
@@ -107,7 +197,7 @@ static void check_lasti(uint32_t frames, uint32_t words_count)
 static void frames_side_by_side_are_read_together(void **state)
 {
 	(void)state;
-	for (uint64_t gap = OBJECT_BYTES; gap >= FRAME_BYTES; gap -= 8) {
+	for (uint64_t gap = PYTHON_NEAR; gap >= FRAME_BYTES; gap -= 8) {
 		uint64_t frame = 0, reads;
 
 		make(CPYTHON_ENTRY_FLAG);
@@ -116,10 +206,11 @@ static void frames_side_by_side_are_read_together(void **state)
 			frame = python_frame_add(code[i % 3], i, frame, i % 7 == 0);
 		reads = reads_of(frame);
 		check_lasti(300, maker.walk->python.words_count);
-		if (gap == OBJECT_BYTES)
+		if (gap == PYTHON_NEAR)
 			assert_int_equal(reads, 3 + 300 + 2 * 3);
 		else
-			assert_in_range(reads, 3 + 300 * gap / 1024, 300 * gap / 1024 * 3 / 2 + 40);
+			assert_in_range(reads, 3 + 300 * gap / PYTHON_BLOCK_BYTES,
+					300 * gap / PYTHON_BLOCK_BYTES * 3 / 2 + 120);
 		maker_done();
 	}
 }
@@ -235,6 +326,10 @@ int main(void)
 		WALK(a_threads_state_is_remembered),
 		WALK(a_state_that_was_remembered_may_be_gone),
 		WALK(another_code_object_at_the_same_address_has_another_sum),
+		WALK(a_code_object_with_a_number_needs_no_name),
+		WALK(a_number_counts_in_its_process_and_window),
+		WALK(without_a_number_each_walk_reads_the_name),
+		WALK(a_second_interpreter_has_numbers_of_its_own),
 		WALK(a_function_that_recurs_is_read_once),
 		WALK(frames_side_by_side_are_read_together),
 		WALK(no_read_leaves_the_page_of_its_frame),
