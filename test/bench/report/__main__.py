@@ -61,13 +61,14 @@ def run(options):
         sys.exit(f"report: {reason}")
     options.kept.mkdir(parents=True, exist_ok=True)
     failed, before, found = [], STATS.read_text(), makers()
-    (options.kept / "machine.json").write_text(json.dumps({**machine.told(ROOT, BIN), "subjects": ORDER}, indent=1) + "\n")
+    told = machine.told(ROOT, BIN)
+    (options.kept / "machine.json").write_text(json.dumps({**told, "subjects": ORDER}, indent=1) + "\n")
     try:
         STATS.write_text("1")
         for key in options.subjects or ORDER:
             began = time.monotonic()
             try:
-                found[key](options).write(options.kept)
+                found[key](options).write(options.kept, told["revision"])
                 print(f"report: {key}: {time.monotonic() - began:.0f} s", flush=True)
             except Exception:  # the others are measured all the same
                 failed.append(key)

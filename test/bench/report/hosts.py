@@ -77,7 +77,7 @@ def hosts(options):
             our_host(subject, all_of, count, seconds, crowd=True, multi_instance=1)
             our_host(subject, two_of, count, seconds, crowd=False)
             if otel:
-                subject.way(OTEL, PEER, Otel.command(HZ), Otel.note)
+                subject.way(OTEL, PEER, Otel.command(HZ), how=Otel.how)
                 otel_host(subject, count, seconds)
     return subject
 
@@ -134,7 +134,7 @@ def start(options):
             for where in (one, four):
                 begin_ours(subject, busy, bench.work / f"{turn}-{len(where)}", tuple(where.split(", ")), where)
             if otel:
-                subject.way(OTEL, PEER, Otel.command(HZ), Otel.note)
+                subject.way(OTEL, PEER, Otel.command(HZ), how=Otel.how)
                 begin_otel(subject, bench.work, one)
     return subject
 
@@ -215,6 +215,6 @@ def tables(options):
     for _ in range(options.turns or 2):
         our_tables(subject, seconds, llvm)
         if otel:
-            subject.way(OTEL, PEER, Otel.command(HZ), Otel.note)
+            subject.way(OTEL, PEER, Otel.command(HZ), how=Otel.how)
             otel_tables(subject, seconds, llvm)
     return subject

@@ -1,33 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The page, from what was kept of the runs."""
 import json
+import textwrap
 import time
 from pathlib import Path
 from statistics import median_low
 
 import judging
 import plots
-from rows import OURS, find, middle
+from rows import FORMAT, OURS, find, middle
 from plots import number
 
 HEAD = """# Performance
 
-What stackprobe costs, beside other profilers in the same run. `make report` (as root, 25 minutes) measured this and wrote
-this page and its pictures; no line of it is written by hand. Run it on your machine: figures of another machine can
-differ by much, their ratios by less.
+What stackprobe costs, beside other profilers in the same run. `make report` (as root, 25 minutes) measured this and
+wrote this page and its pictures; no line of it is written by hand. Run it on your machine: figures of another machine
+can differ by much, their ratios by less.
 """
 HOW = """**How to read this.** A figure is the median of several turns. `[lowest..highest]` is their spread. In a turn all
-profilers run one after the other, never at the same time. Where other programs want the CPUs, times grow: each section
-has what share of the CPUs they used in the second before it began and in the one after it ended, and the load average.
+profilers run one after the other, never at the same time. Where other programs want the CPUs, times grow: each
+section has what share of the CPUs they used in the second before it began and in the one after it ended, and the load
+average.
 """
 
 
 def read(folder):
-    """(machine, [subject]) of what runs have kept there."""
+    """(machine, [subject]) of what runs have kept there, maybe at several times."""
     folder = Path(folder)
     machine = json.loads((folder / "machine.json").read_text())
     found = [folder / f"{key}.json" for key in machine["subjects"]]
-    return machine, [json.loads(path.read_text()) for path in found if path.exists()]
+    subjects = [json.loads(path.read_text()) for path in found if path.exists()]
+    return machine, [subject for subject in subjects if subject.get("format") == FORMAT]
+
+
+def wrapped(text):
+    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def cell(figure):
@@ -74,9 +81,9 @@ def lacking(subject):
     return "".join(f"- Missing: {peer}: {reason}.\n" for peer, reason in subject["missing"].items())
 
 
-def section(subject, folder):
+def section(subject, machine, folder):
     """Its text; its pictures are written into that folder."""
-    parts = [f"## {subject['title']}\n", f"{subject['measured']}\n"]
+    parts = [f"## {subject['title']}\n", wrapped(subject["measured"])]
     for key, quantity in subject["quantities"].items():
         if not plots.figures_of(subject, key):
             continue
@@ -90,13 +97,15 @@ def section(subject, folder):
     lines = []
     for who, way in ran.items():
         command = f"`{way['command']}`" if way["command"] else "nothing runs"
-        lines.append(f"- {who}: {command}{'. ' + way['note'] if way['note'] else ''}")
-    began = time.strftime("%H:%M UTC", time.gmtime(subject["began"]))
+        version = f" ({way['version']})" if way["version"] else ""
+        lines.append(". ".join(part for part in (f"- {who}{version}: {command}", way["note"], way["how"]) if part))
+    began = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(subject["began"]))
+    other = f", of revision {subject['revision']}" if subject["revision"] != machine["revision"] else ""
     first, last = subject["loads"][0], subject["loads"][-1]
     parts += ["How each was run:\n", "\n".join(lines) + "\n", lacking(subject)]
     parts += [f"{note}\n" for note in subject["notes"]]
-    parts.append(f"From {began} on, for {subject['seconds']:.0f} s; others used {first[1]} % of the CPUs before and "
-                 f"{last[1]} % after it; load average {first[0]:.1f} and {last[0]:.1f}.\n")  # fmt: skip
+    parts.append(wrapped(f"From {began} on, for {subject['seconds']:.0f} s{other}; others used {first[1]} % of the CPUs before "
+                         f"and {last[1]} % after it; load average {first[0]:.1f} and {last[0]:.1f}."))  # fmt: skip
     return "\n".join(part for part in parts if part)
 
 
@@ -149,9 +158,9 @@ def missing_text(subjects):
 def machine_text(machine):
     guest = ", a virtual machine" if machine["guest"] else ""
     revision = f" ({machine['revision']})" if machine["revision"] else ""
-    return (f"**Machine**: {machine['cpu']}, {machine['cpus']} CPUs{guest}, {machine['memory_gib']} GiB; "
-            f"{machine['system']}, Linux {machine['kernel']} ({machine['arch']}). **Date**: {machine['date']}. "
-            f"**Version**: {machine['version']}{revision}.\n")
+    return wrapped(f"**Machine**: {machine['cpu']}, {machine['cpus']} CPUs{guest}, {machine['memory_gib']} GiB; "
+                   f"{machine['system']}, Linux {machine['kernel']} ({machine['arch']}). **Date**: {machine['date']}. "
+                   f"**Version**: {machine['version']}{revision}.")  # fmt: skip
 
 
 def loads_text(subjects):
@@ -170,5 +179,5 @@ def write(folder, page):
     for old in pictures.glob("*.svg"):
         old.unlink()
     parts = [HEAD, machine_text(machine), loads_text(subjects), worse_text(subjects), goals_text(subjects),
-             missing_text(subjects), HOW, *(section(subject, pictures) for subject in subjects)]  # fmt: skip
+             missing_text(subjects), HOW, *(section(subject, machine, pictures) for subject in subjects)]  # fmt: skip
     page.write_text("\n".join(part for part in parts if part))

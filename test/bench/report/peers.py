@@ -72,14 +72,18 @@ class Otel:
         # It raises a limit that kernels since 5.11 don't have, and ends where it may not. There the call does nothing.
         how = {} if may_raise_limits() else {"preexec_fn": forbidding(SETRLIMIT, PRLIMIT64, error=0)}
         self.target = Target(self.argv, work / "otel.log", **how)
-        self.work = work
-        wait_for(self.samples, seconds, 0.05, why=self.said)
+        try:
+            wait_for(self.samples, seconds, 0.05, why=self.said)
+        except BaseException:
+            self.stop()
+            raise
 
     def said(self):
-        return f"it samples; it said: {self.target.log.read_text(errors='replace')[-600:]}"
+        return f"no sample; it said: {self.target.log.read_text(errors='replace')[-300:].strip() or 'nothing'}"
 
     def samples(self):
-        assert self.target.popen.poll() is None, f"it ended: {self.said()}"
+        status = self.target.popen.poll()
+        assert status is None, f"it ended with status {status}; {self.said()}"
         return sampled(self.pid)[0]
 
     @property
@@ -96,18 +100,18 @@ class Otel:
 
     @classmethod
     def missing(cls, work):
-        """Why it can't be had here, or None. It is started once."""
+        """Why it can't be had here, or None. It is started for a try."""
         if not cls.path:
             return NOT_INSTALLED
         try:
             cls(work, 99).stop()
         except (AssertionError, OSError) as error:
-            return f"it does not run here ({str(error)[-300:].strip()})".replace("\n", " ").replace("|", "/")
+            return f"it does not run here ({str(error)[-400:].strip()})".replace("\n", " ").replace("|", "/")
         return None
 
-    note = ("All processes of the host, its default; reports go to a sink on loopback that is not counted. It cuts stacks "
-            "at 145 frames" + ("" if may_raise_limits() else
-                               "; calls that raise limits were answered with success, without which it ends"))  # fmt: skip
+    how = ("All processes of the host, its default; reports go to a sink on loopback that is not counted; stacks are cut at "
+           "145 frames" + ("" if may_raise_limits() else
+                           "; its calls that raise limits were answered with success, without which it ends"))  # fmt: skip
 
 
 class Settled:

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 
 OURS, PEER, REFERENCE = "ours", "peer", "reference"
+FORMAT = 1  # of what is kept: figures of another are not drawn
 
 
 def busy_ticks():
@@ -39,9 +40,11 @@ class Subject:
         self.quantities[key] = {"title": title, "unit": unit, "better": better, "across": across, "plot": plot,
                                 "ratio": ratio}  # fmt: skip
 
-    def way(self, who, kind, command, note="", beside=None):
-        """`beside`: the peers that do the same as this way of ours, if not all."""
-        self.ways.setdefault(who, {"kind": kind, "command": command, "note": note, "beside": beside})
+    def way(self, who, kind, command, note="", beside=None, version="", how=""):
+        """`note` stands beside each figure that is better than ours, `how` beside the command alone. `beside`: the
+        peers that do the same as this way of ours, if not all."""
+        self.ways.setdefault(who, {"kind": kind, "command": command, "note": note, "beside": beside,
+                                   "version": version, "how": how})  # fmt: skip
 
     def add(self, quantity, who, where, *values):
         for figure in self.figures:
@@ -57,13 +60,14 @@ class Subject:
     def lacks(self, peer, reason):
         self.missing[peer] = reason
 
-    def told(self):
-        kept = {key: value for key, value in vars(self).items() if key != "loads"}
-        return {**kept, "seconds": time.time() - self.began, "loads": [*self.loads, load()]}
+    def told(self, revision=""):
+        """When it has been measured."""
+        return {**vars(self), "format": FORMAT, "revision": revision, "seconds": time.time() - self.began,
+                "loads": [*self.loads, load()]}  # fmt: skip
 
-    def write(self, folder):
+    def write(self, folder, revision=""):
         path = Path(folder) / f"{self.key}.json"
-        path.write_text(json.dumps(self.told(), indent=1) + "\n")
+        path.write_text(json.dumps(self.told(revision), indent=1) + "\n")
 
 
 def middle(figure):

@@ -33,7 +33,7 @@ def python(options):
     for peer, argv in ((python_peers.PySpy, "py-spy record -p PID -d 600 -r 99 -f raw --full-filenames -o FILE"),
                        (python_peers.Austin, "austin -s -i 10101 -p PID -x 600 -o FILE")):  # fmt: skip
         if peer.path:
-            subject.way(peer.name, PEER, argv, version(peer.path, "--version"))
+            subject.way(peer.name, PEER, argv, version=version(peer.path, "--version"))
         else:
             subject.lacks(peer.name, NOT_INSTALLED)
     if not chosen:

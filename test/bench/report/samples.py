@@ -102,7 +102,7 @@ def sample(options):
         subject.quantity(f"sample-{hz}", f"BPF time of a sample at {hz} Hz", "µs", across="frames")
     subject.quantity("whole", "Stacks of 21 frames that are whole", "%", better="more", plot=False)
     subject.way(WHO, OURS, put_text("99 (999)", ', "max_overhead": 0'),
-                "What the program needs for other processes, a look-up, is taken off")  # fmt: skip
+                how="What its program needs for other processes, a look-up, is taken off")  # fmt: skip
     profile = peers.find("profile")
     if not profile:
         subject.lacks(PROFILE, NOT_INSTALLED)
@@ -112,7 +112,7 @@ def sample(options):
         for hz in RATES:
             add_ours(subject, hz, options.seconds or 5)
             if otel:
-                subject.way(OTEL, PEER, Otel.command("99 (999)"), Otel.note)
+                subject.way(OTEL, PEER, Otel.command("99 (999)"), how=Otel.how)
                 add_otel(subject, hz, options.seconds or 5)
             if profile:
                 subject.way(PROFILE, PEER, "profile -F 99 (999) -U -f -p PID", "By frame pointers, which these don't have")
@@ -158,7 +158,8 @@ def add_perf_minute(subject, how, hz, seconds):
     seconds = max(round(seconds / 3), 5)
     argv = " ".join(str(word) for word in perf_argv(how, f"{RATES[0]} ({RATES[1]})", ["PID", "PID"], "FILE", seconds))
     nothing_whole = "; no stack is whole" if how == "fp" else ""
-    subject.way(who, PEER, argv, f"Without its start, its end, names and what the kernel needs for its samples{nothing_whole}")
+    subject.way(who, PEER, argv, f"Without its start, its end, names and what the kernel needs for samples{nothing_whole}",
+                version=peers.version("perf", "--version"))  # fmt: skip
     subject.way(both, PEER, "perf script -i FILE -F comm,ip,sym",
                 f"All of perf record and the reading of its file, which has the names{nothing_whole}")  # fmt: skip
 
@@ -186,11 +187,9 @@ def minutes(options):
     subject.quantity("memory", "Resident memory", "MiB")
     subject.quantity("whole", "Stacks that are whole", "%", better="more", plot=False)
     subject.quantity("lost", "Samples lost", "samples", better=None, plot=False)
-    subject.way(WHO, OURS, put_text("99 (999)"), "With the default `max_overhead`")
+    subject.way(WHO, OURS, put_text("99 (999)"), how="With the default `max_overhead`")
     perf = peers.find("perf")
-    if perf:
-        subject.notes.append(f"perf: {peers.version(perf, '--version')}.")
-    else:
+    if not perf:
         subject.lacks(PERF, NOT_INSTALLED)
     with Bench() as bench:
         otel = name_missing(subject, bench.work)
@@ -198,7 +197,7 @@ def minutes(options):
         for hz in RATES if turn == 0 else RATES[:1]:
             add_our_minute(subject, hz, seconds if hz == RATES[0] else seconds / 2)
             if otel:
-                subject.way(OTEL, PEER, Otel.command("99 (999)"), Otel.note)
+                subject.way(OTEL, PEER, Otel.command("99 (999)"), how=Otel.how)
                 add_otel_minute(subject, hz, seconds if hz == RATES[0] else seconds / 2)
             for how in ("fp", "dwarf") if perf and turn == 0 else ():
                 add_perf_minute(subject, how, hz, seconds)

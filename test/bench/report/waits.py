@@ -95,7 +95,7 @@ def malloc(options):
         shutil.rmtree(work, ignore_errors=True)
     for key, (who, kind, beside, command) in PAIRS.items():
         if key in took:
-            note = peers.version("heaptrack", "--version") if key == HEAPTRACK else ""
-            subject.way(who, kind, command, note, beside)
+            version = peers.version("heaptrack", "--version") if key == HEAPTRACK else ""
+            subject.way(who, kind, command, "", beside, version)
             subject.add("pair", who, "64 bytes, 20 frames deep", *took[key])
     return subject

@@ -32,7 +32,7 @@ def depths():
     subject.quantity("ns", "Time of a sample", "µs", across="frames")
     subject.quantity("whole", "Whole stacks", "%", better="more", plot=False)
     subject.way("stackprobe", OURS, "stackprobe --fast")
-    subject.way("slowtop", PEER, "slowtop -F 99", "all processes")
+    subject.way("slowtop", PEER, "slowtop -F 99", "all processes", version="1.2", how="as root")
     subject.way("nothing", REFERENCE, "")
     for frames, ours, theirs in ((21, 5, 10), (500, 50, 20)):
         subject.add("ns", "stackprobe", frames, ours, ours + 2, ours - 1)
@@ -66,7 +66,7 @@ def made(work):
     kept.mkdir()
     (kept / "machine.json").write_text(json.dumps(MACHINE))
     for subject in (depths(), switches()):
-        subject.write(kept)
+        subject.write(kept, "abc")
     page.write(kept, work / "report.md")
     return (work / "report.md").read_text(), work / "report"
 
@@ -112,7 +112,7 @@ def test_the_page_tells_the_machine_the_load_and_how_each_was_run(made):
     text, _ = made
     assert "A CPU, 2 CPUs, a virtual machine, 4.0 GiB; Debian, Linux 6.1.0 (x86_64)" in text
     assert "stackprobe 0.1.0 (abc)" in text and "others used 3 % of the CPUs before" in text
-    assert "- slowtop: `slowtop -F 99`. all processes" in text and "- nothing: nothing runs" in text
+    assert "- slowtop (1.2): `slowtop -F 99`. all processes. as root" in text and "- nothing: nothing runs" in text
     assert "| **stackprobe** | 5.00 [4.00..7.00] | 50.0 [49.0..52.0] |" in text
 
 
@@ -137,6 +137,16 @@ def test_the_page_is_drawn_again_from_what_is_kept(made, work):
     argv = ["/usr/bin/python3", ROOT / "test/bench/report", "--page", "--kept", work / "kept", "--out", again]
     subprocess.run(argv, check=True, capture_output=True)
     assert again.read_text() == text and not (folder / "old-picture.svg").exists()
+
+
+def test_figures_of_another_format_are_left_out_and_those_of_another_revision_say_so(made, work):
+    old = work / "kept/switches.json"
+    old.write_text(json.dumps({**json.loads(old.read_text()), "format": 0}))
+    other = work / "kept/depths.json"
+    other.write_text(json.dumps({**json.loads(other.read_text()), "revision": "abd"}))
+    page.write(work / "kept", work / "report.md")
+    text = (work / "report.md").read_text()
+    assert "Cost of a switch" not in text and ", of revision abd;" in text and "of revision" not in made[0]
 
 
 def test_the_sink_answers_as_grpc_does(work):
