@@ -482,3 +482,9 @@ check-image: ## build the container image and run it as the DaemonSet says, unde
 .PHONY: bench
 bench: all $(PROGRAMS) $(BUILD)/test/bench/pprof_encode ## measure: BPF time a sample and a switch, whole stacks, latency of a PUT, memory, many processes (needs root)
 	test/bench/run $(BUILD)
+
+.PHONY: report report-page
+report: all $(PROGRAMS) ## measure beside other profilers and write doc/performance.md with its plots (needs root, 25 minutes; REPORT=…: which subjects)
+	STACKPROBE_BIN=$(BUILD)/stackprobe /usr/bin/python3 test/bench/report $(REPORT)
+report-page: ## draw doc/performance.md again from the last run's figures
+	/usr/bin/python3 test/bench/report --page $(REPORT)

@@ -10,7 +10,6 @@ slow	how much slower the program is while it is profiled at 99 Hz, in each way (
 
 Prints lines and judges nothing. Usage: java_cost.py [sample|busy|slow ...] [SECONDS=n]
 """
-import shutil
 import statistics
 import sys
 import time
@@ -115,20 +114,20 @@ class Profiled:
         self.daemon.put_ok({"state": "stopped"})
 
 
-def slower(running, tool, length):
+def slower(running, tool, length, pairs=PAIRS):
     """By how much in each pair of windows: the tool comes and goes with each."""
     found = []
-    for _ in range(PAIRS):
-        without = running.rate(length / PAIRS / 2)
+    for _ in range(pairs):
+        without = running.rate(length / pairs / 2)
         tool.start(running.pid)
-        found.append(1 - running.rate(length / PAIRS / 2) / max(without, 1e-9))
+        found.append(1 - running.rate(length / pairs / 2) / max(without, 1e-9))
         tool.stop()
     return found
 
 
 def slow(length):
     for java in javas():
-        peers = [AsyncProfiler] if AsyncProfiler.library and shutil.which("jcmd") and java.release >= 9 else []
+        peers = [AsyncProfiler] if AsyncProfiler.serves(java) else []
         for depth, leaf in {"8": "truth.Compiled", **DEPTHS}.items():
             with Bench() as bench, Busy(bench, java, leaf) as running:
                 for tool in [Profiled(bench, way) for way in Profiled.PARAMS] + [peer(bench, java) for peer in peers]:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
@@ -51,6 +52,10 @@ class AsyncProfiler:
     def __init__(self, bench, java):
         self.out = bench.work / f"async-{java.name}.collapsed"
 
+    @classmethod
+    def serves(cls, java):
+        return cls.library and shutil.which("jcmd") and java.release >= 9
+
     def load(self, command):
         quoted = f'"{command}"'  # for jcmd's own way to take arguments apart
         subprocess.run([shutil.which("jcmd"), str(self.pid), "JVMTI.agent_load", self.library, quoted],
@@ -81,7 +86,16 @@ def worst_share(truth, stacks, clocks):
     return max(abs(counts[name] / samples - ns / spent) for name, ns in clocks.items())
 
 
-def measure(program, java, tool, seconds):
+class Found(NamedTuple):
+    samples: int  # of Java threads
+    java_samples: int  # with a frame of Java
+    whole: object  # all judged (java_truth)
+    judged: dict  # kind of leaf: the same of it
+    worst: float  # points, the largest error of a share
+    expected: float  # samples for each that the program's CPU time makes
+
+
+def measure(program, tool, seconds):
     told = program.written()
     before, cpu_ns = program.clocks(told), program.target.cpu_ns_now()
     tool.start(program.pid)
@@ -93,12 +107,17 @@ def measure(program, java, tool, seconds):
     whole = merged(judged.values())
     clocks = {name: after[name] - before[name] for name in after}
     java_samples = sum(any(FRAME.fullmatch(f) for f in s.frames) * s.value for s in stacks)
-    print(f"java_peers: {java.name} {tool.name}: {whole.total} samples of Java threads ({java_samples} with "
+    return Found(whole.total, java_samples, whole, judged, 100 * worst_share(truth, stacks, clocks),
+                 sum(s.value for s in stacks) / (HZ * cpu_ns / 1e9))  # fmt: skip
+
+
+def print_lines(java, tool, found):
+    whole = found.whole
+    print(f"java_peers: {java.name} {tool.name}: {found.samples} samples of Java threads ({found.java_samples} with "
           f"a frame of Java), begin at the root {whole.root_share:.1%}, right {whole.share('right'):.1%}, "
           f"short {whole.share('short'):.1%}, nameless {whole.nameless / max(whole.total, 1):.1%}, largest error "
-          f"of a share {100 * worst_share(truth, stacks, clocks):.1f} points, samples/expected "
-          f"{sum(s.value for s in stacks) / (HZ * cpu_ns / 1e9):.2f}", flush=True)  # fmt: skip
-    for name, one in judged.items():
+          f"of a share {found.worst:.1f} points, samples/expected {found.expected:.2f}", flush=True)  # fmt: skip
+    for name, one in found.judged.items():
         if one.total and (one.share("right") < RIGHT or one.root_share < RIGHT):
             print(f"java_peers:   {name}: {one.text(0)}", flush=True)
 
@@ -115,11 +134,13 @@ def main():
             try:
                 program.ready()
                 time.sleep(5)
-                measure(program, java, Stackprobe(bench, java), seconds)
-                if not AsyncProfiler.library or not shutil.which("jcmd") or java.release < 9:
+                tools = [Stackprobe(bench, java)]
+                if AsyncProfiler.serves(java):
+                    tools.append(AsyncProfiler(bench, java))
+                else:
                     print(f"java_peers: {java.name}: no async-profiler")
-                    continue
-                measure(program, java, AsyncProfiler(bench, java), seconds)
+                for tool in tools:
+                    print_lines(java, tool, measure(program, tool, seconds))
             finally:
                 program.kill()
 

@@ -126,6 +126,7 @@ def nothing():
 
 
 def measure(work, rounds):
+    """{way: [ns of a pair, in each round]}, of what is installed."""
     lib = work / "lib"
     lib.mkdir()
     libc = str(shutil.copy(libc_of("self"), lib / "libc.so.6"))
@@ -155,7 +156,7 @@ def measure(work, rounds):
         process.end()
     for profiler in (exact, sampled):
         profiler.daemon.done()
-    return {way: median(ns) for way, ns in took.items() if ns}
+    return {way: ns for way, ns in took.items() if ns}
 
 
 def main():
@@ -168,6 +169,7 @@ def main():
         took = measure(work, rounds)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+    took = {way: median(each) for way, each in took.items()}
     bare, empty = took["bare"], took["empty"]
     for way, ns in took.items():
         print(f"malloc_cost: {way}: {ns:.0f} ns a pair; {ns / empty:.2f} x two empty probes "

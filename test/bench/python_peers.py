@@ -17,6 +17,7 @@ import statistics
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
@@ -122,7 +123,17 @@ def rate(program, seconds):
     return (program.turns() - before) / (time.monotonic() - began)
 
 
+class Found(NamedTuple):
+    tool: str
+    right: float  # part of the samples
+    samples: int
+    expected: float  # samples, for each that the program's CPU time makes
+    percent: list  # of a core, in each window
+    slower: list  # by what part, in each pair
+
+
 def compare(bench, python, name, seconds, pairs):
+    """Yields what each tool found of that program."""
     place = Place(python, bench.work)
     program = Running(place, name, PROGRAMS[name])
     try:
@@ -134,14 +145,14 @@ def compare(bench, python, name, seconds, pairs):
             else:
                 print(f"python_peers: {peer.name} is not installed")
         for tool in tools:
-            measure(python, name, tool, program, pid, told, seconds, pairs)
+            yield measure(tool, program, pid, told, seconds, pairs)
     finally:
         program.kill()
         place.remove()
 
 
-def measure(python, name, tool, program, pid, told, seconds, pairs):
-    slower, used, passed, expected, found = [], 0, 0, 0, []
+def measure(tool, program, pid, told, seconds, pairs):
+    slower, percent, expected, found = [], [], 0, []
     for _ in range(pairs):
         without = rate(program, seconds)
         began, cpu = time.monotonic(), task_seconds(pid)
@@ -149,13 +160,17 @@ def measure(python, name, tool, program, pid, told, seconds, pairs):
         time.sleep(0.5)  # until it samples
         slower.append(1 - rate(program, seconds) / max(without, 1e-9))
         tool_cpu, stacks = tool.stop()
-        used += tool_cpu
-        passed += time.monotonic() - began
+        percent.append(100 * tool_cpu / (time.monotonic() - began))
         expected += HZ * (task_seconds(pid) - cpu)
         found += stacks
     right, total = judge(told, tool, found)
-    print(f"python_peers: {python.name} {name} {tool.name}: {right / max(total, 1):.1%} of {total} right, "
-          f"samples/expected {total / max(expected, 1):.2f}, CPU {used / passed:.2%} of a core, slower by "
+    return Found(tool.name, right / max(total, 1), total, total / max(expected, 1), percent, slower)
+
+
+def print_line(python, name, found):
+    slower = found.slower
+    print(f"python_peers: {python.name} {name} {found.tool}: {found.right:.1%} of {found.samples} right, "
+          f"samples/expected {found.expected:.2f}, CPU {statistics.mean(found.percent):.2f} % of a core, slower by "
           f"{statistics.median(slower):.1%} [{min(slower):.1%}..{max(slower):.1%}]", flush=True)  # fmt: skip
 
 
@@ -172,8 +187,9 @@ def main():
         with Bench() as bench:
             for python in filter(None, found):
                 for name in chosen:
-                    compare(bench, python, name, float(options.get("SECONDS", 2)),
-                            int(options.get("PAIRS", 5)))  # fmt: skip
+                    for one in compare(bench, python, name, float(options.get("SECONDS", 2)),
+                                       int(options.get("PAIRS", 5))):  # fmt: skip
+                        print_line(python, name, one)
     finally:
         STATS.write_text(before)
 

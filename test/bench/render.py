@@ -54,15 +54,12 @@ def run(command, path):
 
 
 def measure(path, commands, rounds):
-    """{tool: (median of the seconds, most memory)}"""
+    """{tool: [(seconds, most memory)]}"""
     runs = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
             runs[name].append(run(command, path))
-    return {
-        name: (statistics.median(r[0] for r in several), max(r[1] for r in several))
-        for name, several in runs.items()
-    }
+    return runs
 
 
 def main():
@@ -78,7 +75,8 @@ def main():
             argv = [sys.executable, GENERATOR, path, str(stacks), str(repeats)]
             subprocess.run(argv, check=True)
             size = path.stat().st_size
-            results = measure(path, commands, rounds)
+            results = {name: (statistics.median(r[0] for r in several), max(r[1] for r in several))
+                       for name, several in measure(path, commands, rounds).items()}  # fmt: skip
             commands = {name: c for name, c in commands.items() if name != "flamegraph.pl"}
             ours = results["stackprobe"][0]
             for name, (seconds, memory) in results.items():

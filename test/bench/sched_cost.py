@@ -211,7 +211,7 @@ class Figures:
         return median(a + b for a, b in zip(self.switch_ns, self.wakeup_ns))
 
 
-def measure(subjects, length, rounds):
+def measure(subjects, length, rounds, loads=None):
     """{(subject, load): Figures}"""
     figures = {}
     for _ in range(rounds):
@@ -219,7 +219,7 @@ def measure(subjects, length, rounds):
             if subject.missing:
                 continue
             with subject:
-                for load_name, load in LOADS.items():
+                for load_name, load in (loads or LOADS).items():
                     stats = Stats(subject)
                     switches, us = load(length)
                     figures.setdefault((name, load_name), Figures()).add(stats, switches, us)

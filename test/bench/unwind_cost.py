@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
@@ -192,12 +193,25 @@ def memory(length):
         loader.kill()
 
 
-def perf_run(work, how, pids, length):
-    """Records and reads by perf; prints one line."""
-    data = work / f"perf-{how}.data"
-    argv = ["perf", "record", "-q", "-e", "cpu-clock", "-F", HZ, "--call-graph", how, "-o", data,
+class PerfRun(NamedTuple):
+    whole: float  # part of the stacks
+    stacks: int
+    bytes: int  # a second
+    recording: float  # percent of a core, with its start and its end
+    reading: float
+
+
+def perf_argv(how, hz, pids, data, length):
+    return ["perf", "record", "-q", "-e", "cpu-clock", "-F", hz, "--call-graph", how, "-o", data,
             "-p", ",".join(map(str, pids)), "--", "sleep", length]  # fmt: skip
-    record = Target(argv, work / "perf.log")
+
+
+def perf_run(work, how, pids, length, hz=HZ, meanwhile=None):
+    """Records and reads by perf. meanwhile(pid): while it records."""
+    data = work / f"perf-{how}.data"
+    record = Target(perf_argv(how, hz, pids, data, length), work / "perf.log")
+    if meanwhile:
+        meanwhile(record.pid)
     record.reap()
     text = work / "perf.txt"
     with text.open("wb") as out:
@@ -209,10 +223,10 @@ def perf_run(work, how, pids, length):
                - before.children_user - before.children_system)  # fmt: skip
     stacks = [s for s in text.read_text(errors="replace").split("\n\n") if s.strip()]
     whole = sum(s.rstrip().rsplit(None, 1)[-1] == "_start" for s in stacks)
-    print(f"unwind_cost: perf {how} at {HZ} Hz over {length} s: {whole / max(len(stacks), 1):.1%} of "
-          f"{len(stacks)} whole; {data.stat().st_size / length / 1e3:.0f} kB/s written; recording "
-          f"{100 * record.cpu_ns / 1e9 / length:.2f} % of a core, reading {100 * reading / length:.2f} %")
+    size = data.stat().st_size
     data.unlink()
+    return PerfRun(whole / max(len(stacks), 1), len(stacks), size / length,
+                   100 * record.cpu_ns / 1e9 / length, 100 * reading / length)  # fmt: skip
 
 
 def perf(length):
@@ -237,7 +251,10 @@ def perf(length):
             print("unwind_cost: perf is not installed")
             return
         for how in ("dwarf", "fp"):
-            perf_run(bench.work, how, targets.pids, length)
+            run = perf_run(bench.work, how, targets.pids, length)
+            print(f"unwind_cost: perf {how} at {HZ} Hz over {length} s: {run.whole:.1%} of {run.stacks} whole; "
+                  f"{run.bytes / 1e3:.0f} kB/s written; recording {run.recording:.2f} % of a core, reading "
+                  f"{run.reading:.2f} %")
 
 
 def main():
