@@ -188,8 +188,10 @@ bool tracer_has_task_pt_regs(void);
 	{                                                                                          \
 		const struct bpf_object_open_opts *options = tracer_options(from->tracer);         \
 		struct name##_bpf *bpf = options ? calloc(1, sizeof(*bpf)) : NULL;                 \
-		int r = bpf ? name##_bpf__create_skeleton(bpf) : -errno;                           \
                                                                                                    \
+		if (!bpf)                                                                          \
+			return NULL;                                                               \
+		int r = name##_bpf__create_skeleton(bpf);                                          \
 		if (r == 0 && !walkers_needed(from))                                               \
 			bpf->skeleton->data =                                                      \
 				(void *)name##_native_bpf__elf_bytes(&bpf->skeleton->data_sz);     \

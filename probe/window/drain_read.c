@@ -85,8 +85,8 @@ static void read_counts(struct drain *drain)
 			.free = counting_free,
 			.unlimited = true},
 		.drain = drain,
-		.counts = TAKE_PTR(drain->counts),
 	};
+	counting->counts = TAKE_PTR(drain->counts);
 	worker_submit(drain->setup.urgent, &counting->job);
 }
 
