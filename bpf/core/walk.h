@@ -73,7 +73,11 @@ struct kernel_memo {
 #define PYTHON_STATE_WORDS 64		    /* words read of a thread's state at most */
 #define PYTHON_CODE_WORDS  32		    /* words read of a code object at most; powers of two */
 #define PYTHON_BLOCK_WORDS 256		    /* words read at once of frames that lie side by side */
-#define PYTHON_SUMS	   64		    /* a power of two */
+#ifdef __TARGET_ARCH_arm64 /* where Python isn't walked, and more registers need the room */
+#define PYTHON_SUMS 32
+#else
+#define PYTHON_SUMS 64 /* a power of two */
+#endif
 
 /* Sum of a code object: the upper half of `sum`; the lower half is the number of the walk. */
 struct python_sum {
