@@ -6,7 +6,7 @@ import pytest
 
 from helpers import Target, lost, wait_for
 
-FEW = 8  # stacks that are new for one wake-up, at least
+FEW = 4  # stacks that are new for one wake-up, at least
 CODE = """
 def compute(n, text, numbers):
     for i in range(n):

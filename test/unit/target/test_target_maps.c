@@ -235,7 +235,7 @@ static struct process made_up(int number)
 
 static void of_many_new_programs_some_are_read_with_their_first_stack(void **state)
 {
-	enum { COUNT = EAGER_BURST + 8 };
+	enum { COUNT = EAGER_BURST * 3 / 2 };
 	unsigned read = 0;
 
 	scene_end(state);
@@ -254,7 +254,8 @@ static void of_many_new_programs_some_are_read_with_their_first_stack(void **sta
 	scene_settle();
 	for (int i = 0; i < COUNT; i++)
 		read += scene_readings(made_up(i).pid);
-	assert_int_equal(read, EAGER_BURST);
+	/* one more each 10 ms that this takes */
+	assert_in_range(read, EAGER_BURST, COUNT - 4);
 
 	struct process last = made_up(COUNT - 1);
 	assert_int_equal(scene_readings(last.pid), 0);
