@@ -3,13 +3,13 @@
  * Hands events over to a program with more walkers. An object is loaded without the walkers of
  * Python's and Java's frames while no target needs them (walks_runtimes, bpf/unwind/unwind_env.h).
  * When the first target does, the daemon loads the object once more, with these walkers and with
- *the same maps and variables, and puts its program into the slot (kernel/walkers.h):
+ * the same maps and variables, and puts its program into the slot (kernel/walkers.h):
  *
  *	event -> program -> slot empty? the stack without Python and Java, marked (runtime_pending)
  *			 -> slot filled: the other program, which takes the event as a whole
  *
  * The kernel fills the slot by writing one jump, so each event is taken by one of the two. Nothing
- *is attached or detached.
+ * is attached or detached.
  */
 #pragma once
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Loads BPF objects ahead, on a worker: the kernel's verifier takes most of the time of a start,
- *and on a busy host seconds. The loop attaches them later, in the start that needs them; a start
- *finds them there, or loads by itself what is missing.
+ * and on a busy host seconds. The loop attaches them later, in the start that needs them; a start
+ * finds them there, or loads by itself what is missing.
  *
  *	tracer_preload() -> a job loads what is missing -> done() -> the start takes it
- *(tracer_take())
+ * (tracer_take())
  *
  * What nobody takes is unloaded after some seconds, or when the tracer stops. Loop thread only.
  */

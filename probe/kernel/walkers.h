@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Walkers of Python's and Java's frames, loaded when a target needs them. An object is loaded
- *without those that no target needs (bpf/stack/hand_over.h). When one is needed, it is loaded once
- *more, by the worker of kernel/preload.h, and takes the events over from the first:
+ * without those that no target needs (bpf/stack/hand_over.h). When one is needed, it is loaded once
+ * more, by the worker of kernel/preload.h, and takes the events over from the first:
  *
  *	walkers_add(): a hook began			tracer_walk_runtimes(): a runtime was found
  *					-> a job loads -> take_over() -> tracer_events.walkers

@@ -9,9 +9,12 @@
 #include "proc/proc.h"
 #include "target/target_state.h"
 
+#define LOOKS_MAX 1000 /* processes whose names are read: a PUT mustn't take long */
+
 struct foreseeing {
 	const struct snoopers *snoopers;
 	uint32_t probes, runtimes;
+	unsigned looks;
 };
 
 static uint32_t runtimes_of(const char *program)
@@ -35,7 +38,7 @@ static void see_process(void *arg, pid_t pid)
 	char comm[PROC_COMM_BYTES];
 	struct match match;
 
-	if (seen->runtimes == WALKS_ALL || proc_comm(pid, comm) < 0)
+	if (seen->runtimes == WALKS_ALL || seen->looks++ >= LOOKS_MAX || proc_comm(pid, comm) < 0)
 		return;
 	snoopers_match(seen->snoopers, &(struct identity){.comm = comm}, &match);
 	if ((match.probes | match.maybe) & seen->probes)
