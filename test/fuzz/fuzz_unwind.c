@@ -186,6 +186,13 @@ static void take_site(uint64_t at)
 		maker_poke(at, places[how >> 3 & 3], strlen(places[how >> 3 & 3]));
 }
 
+static void damage_word(uint32_t word)
+{
+	if (word - MAKER_SPANS < maker.spans_count * SPAN_WORDS)
+		maker.overlaps = true;
+	maker_word(word, (uint32_t)take(4));
+}
+
 static void take_memory(void)
 {
 	uint8_t *stack = maker_memory(STACK, STACK_BYTES);
@@ -204,7 +211,7 @@ static void take_memory(void)
 			maker_put(address - 8, take(8));
 	}
 	for (uint64_t count = take(1) / 16; count && has_more(); count--)
-		maker_word(take_word_number() % ARENA, (uint32_t)take(4));
+		damage_word(take_word_number() % ARENA);
 	if (take(1) & 1) { /* frames alike all over */
 		uint64_t words[4] = {take_address(), take_address(), take_address(),
 				     take_address()};

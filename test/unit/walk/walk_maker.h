@@ -246,6 +246,7 @@ static inline void maker_walk_as(uint32_t number)
 {
 	struct walk *walk = maker.walk;
 
+	memset(walk->words, 0, sizeof(walk->words)); /* of a longer walk before */
 	walk->head.key.hash = 0;
 	walk->head.words_count = 0;
 	walk->hotspot.details = 0;
