@@ -89,17 +89,26 @@ def children(count, *, kill=False):
     return usages
 
 
+def told_early(seen, told):
+    """A parent may be told of an end before the process has left its CPU for the last time: then getrusage()
+    lacks that switch, and one away from the CPU right before it."""
+    return seen[0] - told[0] == 1 and seen[1] - told[1] in (0, 1)
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize("kill", [False, True], ids=["by_themselves", "killed"])
 def test_switches_and_run_time_of_those_that_ended_are_those_of_getrusage(profiler, kill):
     choose(profiler, TURNS)
     usages = children(60, kill=kill)
-    processes = counters(profiler)
+    processes, early = counters(profiler), 0
     for pid, usage in usages.items():
+        seen, told = switches(processes[pid]), (usage.ru_nvcsw, usage.ru_nivcsw)
         assert processes[pid]["comm"] == "turns"
-        assert switches(processes[pid]) == (usage.ru_nvcsw, usage.ru_nivcsw), pid
+        assert seen == told or told_early(seen, told), (pid, seen, told)
+        early += seen != told
         # getrusage cuts off each of its two sums at a microsecond.
-        assert abs(processes[pid]["cpu_seconds"] - usage.ru_utime - usage.ru_stime) < 3e-6
+        assert seen != told or abs(processes[pid]["cpu_seconds"] - usage.ru_utime - usage.ru_stime) < 3e-6
+    assert early <= len(usages) // 10
 
 
 def test_last_values_stay(profiler):
