@@ -140,15 +140,19 @@ $(BUILD)/stackprobe-jfr.jar:
 	$(Q): >$@
 endif
 
+# Linked without debug information, of which only BTF is needed to load an object: half of its bytes.
+define bpf_object
+@mkdir -p $(@D)
+$(call say,bpf)
+$(Q)$(CLANG) $(BPFFLAGS) $(1) -MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@.raw $<
+$(Q)$(BPFTOOL) gen object $@.new $@.raw && rm $@.raw && mv $@.new $@
+endef
+
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
-	@mkdir -p $(@D)
-	$(call say,bpf)
-	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -c -o $@ $<
+	$(call bpf_object)
 
 $(BUILD)/bpf/%_native.bpf.o: bpf/%.bpf.c
-	@mkdir -p $(@D)
-	$(call say,bpf)
-	$(Q)$(CLANG) $(BPFFLAGS) -DWALKS_NATIVE -MMD -MP -c -o $@ $<
+	$(call bpf_object,-DWALKS_NATIVE)
 
 # The kernel's side for the other processor: that it compiles.
 ARM64_INCLUDE := /usr/aarch64-linux-gnu/include

@@ -27,20 +27,29 @@ static const char *item_at(const struct array_index *numbers, const void *items,
 	return (const char *)items + number * numbers->item_bytes;
 }
 
-static size_t home_of(const struct array_index *numbers, const void *key)
+static uint64_t hash_of(const struct array_index *numbers, const void *key)
 {
-	return hash_bytes(numbers->seed, key, numbers->key_bytes) & (numbers->size - 1);
+	return hash_bytes(numbers->seed, key, numbers->key_bytes);
+}
+
+/* Bits of a slot above the number: those of the key's hash, other ones than those of its place. */
+static uint32_t tag_of(const struct array_index *numbers, uint64_t hash)
+{
+	return (uint32_t)(hash >> 32) & ~(uint32_t)(numbers->size - 1);
 }
 
 int64_t array_index_find(const struct array_index *numbers, const void *items, const void *key)
 {
 	if (!numbers->count)
 		return -ENOENT;
-	for (size_t i = home_of(numbers, key); numbers->slots[i];
-	     i = (i + 1) & (numbers->size - 1)) {
-		uint32_t number = numbers->slots[i] - 1;
+	size_t mask = numbers->size - 1;
+	uint64_t hash = hash_of(numbers, key);
+	uint32_t tag = tag_of(numbers, hash);
+	for (size_t i = hash & mask; numbers->slots[i]; i = (i + 1) & mask) {
+		uint32_t number = (numbers->slots[i] & (uint32_t)mask) - 1;
 
-		if (keys_equal(item_at(numbers, items, number), key, numbers->key_bytes))
+		if ((numbers->slots[i] & ~(uint32_t)mask) == tag &&
+		    keys_equal(item_at(numbers, items, number), key, numbers->key_bytes))
 			return number;
 	}
 	return -ENOENT;
@@ -48,11 +57,12 @@ int64_t array_index_find(const struct array_index *numbers, const void *items, c
 
 static void put_item(struct array_index *numbers, const void *items, uint32_t number)
 {
-	size_t i = home_of(numbers, item_at(numbers, items, number));
+	uint64_t hash = hash_of(numbers, item_at(numbers, items, number));
+	size_t mask = numbers->size - 1, i = hash & mask;
 
 	while (numbers->slots[i])
-		i = (i + 1) & (numbers->size - 1);
-	numbers->slots[i] = number + 1;
+		i = (i + 1) & mask;
+	numbers->slots[i] = tag_of(numbers, hash) | (number + 1);
 }
 
 static bool has_room(const struct array_index *numbers, size_t more)
@@ -74,7 +84,8 @@ int array_index_reserve(struct array_index *numbers, const void *items, size_t m
 		return -ENOMEM;
 	for (size_t i = 0; i < numbers->size; i++) {
 		if (numbers->slots[i])
-			put_item(&bigger, items, numbers->slots[i] - 1);
+			put_item(&bigger, items,
+				 (numbers->slots[i] & (uint32_t)(numbers->size - 1)) - 1);
 	}
 	free(numbers->slots);
 	*numbers = bigger;

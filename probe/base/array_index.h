@@ -14,9 +14,13 @@
 
 struct array_index {
 	size_t item_bytes, key_bytes;
-	uint32_t *slots; /* an item's number + 1; 0: free */
-	size_t size;	 /* slots: a power of two, or 0 */
-	size_t count;	 /* items */
+	/*
+	 * An item's number + 1; 0: free. Above the bits that the largest number needs are some of
+	 * its key's hash: most other keys are told without a look at their items.
+	 */
+	uint32_t *slots;
+	size_t size;  /* slots: a power of two, or 0 */
+	size_t count; /* items */
 	uint64_t seed;
 };
 
@@ -30,5 +34,6 @@ int64_t array_index_find(const struct array_index *numbers, const void *items, c
  * intact. Returns 0, or -ENOMEM. */
 int array_index_reserve(struct array_index *numbers, const void *items, size_t more);
 
-/* Adds the item `number`. No other item may have its key; call array_index_reserve() before. */
+/* Adds the item `number`, which is the number of items in the index, or one more. No other item may
+ * have its key; call array_index_reserve() before. */
 void array_index_add(struct array_index *numbers, const void *items, uint32_t number);

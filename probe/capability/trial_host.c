@@ -215,8 +215,7 @@ void trial_kernel_names(enum capability which, struct finding *finding)
 
 	(void)which;
 	if (r == 0) {
-		kernel_symbols_begin(symbols);
-		kernel_symbols_find(symbols, UINT64_MAX); /* reads the table */
+		kernel_symbols_read(symbols);
 		r = kernel_symbols_error(symbols);
 		kernel_symbols_free(symbols);
 	}

@@ -41,12 +41,6 @@ static void jvmfile_job_run(struct job *job)
 	jvmfile_update(mine->file); /* what can't be read isn't found */
 }
 
-static void jvmfile_job_done(struct job *job, bool finished)
-{
-	(void)job;
-	(void)finished;
-}
-
 static void free_reading(struct job *job)
 {
 	struct reading_on *mine = (struct reading_on *)job;
@@ -61,10 +55,8 @@ static void read_on(const struct target *target, struct worker *worker)
 
 	if (!mine)
 		return;
-	mine->job = (struct job){.run = jvmfile_job_run,
-				 .done = jvmfile_job_done,
-				 .free = free_reading,
-				 .whose = target->whose};
+	mine->job =
+		(struct job){.run = jvmfile_job_run, .free = free_reading, .whose = target->whose};
 	mine->file = jvmfile_ref(target->jvmfile);
 	mine->now_ns = loop_now_ns();
 	worker_submit(worker, &mine->job);

@@ -15,15 +15,29 @@
 /* Counts read at once; more than the kernel has in one bucket of its map. */
 #define AT_ONCE 4096
 
+/* The maps of a window that ended; -1: there are none. */
+struct open_maps {
+	int counts_fd, sent_fd;
+};
+
+/* Buffers of one call. */
+struct map_room {
+	struct count_key keys[AT_ONCE];
+	struct stack_count values[AT_ONCE];
+};
+
 struct window_counts {
-	int counts_fd, sent_fd; /* -1: nothing is to be read */
-	int error;		/* of reading */
+	struct open_maps maps; /* -1: nothing is to be read */
+	int error;	       /* of reading */
 	struct counted *list;
 	size_t count, capacity;
 	uint64_t lost[PROBE_COUNT];
-	/* buffers of one call */
-	struct count_key keys[AT_ONCE];
-	struct stack_count values[AT_ONCE];
+	struct map_room room;
+};
+
+struct full_maps {
+	struct open_maps maps;
+	struct map_room room;
 };
 
 int window_counts_new(struct window_counts **ret)
@@ -31,24 +45,24 @@ int window_counts_new(struct window_counts **ret)
 	*ret = calloc(1, sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
-	(*ret)->counts_fd = (*ret)->sent_fd = -1;
+	(*ret)->maps = (struct open_maps){-1, -1};
 	return 0;
 }
 
-static void close_maps(struct window_counts *counts)
+static void close_maps(struct open_maps *maps)
 {
-	if (counts->counts_fd >= 0)
-		close(counts->counts_fd);
-	if (counts->sent_fd >= 0)
-		close(counts->sent_fd);
-	counts->counts_fd = counts->sent_fd = -1;
+	if (maps->counts_fd >= 0)
+		close(maps->counts_fd);
+	if (maps->sent_fd >= 0)
+		close(maps->sent_fd);
+	*maps = (struct open_maps){-1, -1};
 }
 
 void window_counts_free(struct window_counts *counts)
 {
 	if (!counts)
 		return;
-	close_maps(counts);
+	close_maps(&counts->maps);
 	free(counts->list);
 	free(counts);
 }
@@ -66,20 +80,17 @@ static void keep_counts(struct window_counts *counts, uint32_t count)
 	bool room = array_grow(counts->list, counts->capacity, counts->count + count, 256) == 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t probe = counts->keys[i].stack.probe;
+		uint32_t probe = counts->room.keys[i].stack.probe;
 
 		if (room)
 			counts->list[counts->count++] =
-				(struct counted){counts->keys[i], counts->values[i]};
+				(struct counted){counts->room.keys[i], counts->room.values[i]};
 		else if (probe < PROBE_COUNT)
-			counts->lost[probe] += counts->values[i].events;
+			counts->lost[probe] += counts->room.values[i].events;
 	}
 }
 
-/*
- * Reads all counts and takes them out of the map, to which nobody adds any more. Returns 0 or a
- * negative errno.
- */
+/* Reads all counts. Nobody adds to the map any more. Returns 0 or a negative errno. */
 static int read_counts(struct window_counts *counts, int fd)
 {
 	uint32_t position, *from = NULL, count;
@@ -87,8 +98,8 @@ static int read_counts(struct window_counts *counts, int fd)
 
 	do {
 		count = AT_ONCE;
-		r = bpf_map_lookup_and_delete_batch(fd, from, &position, counts->keys,
-						    counts->values, &count, NULL);
+		r = bpf_map_lookup_batch(fd, from, &position, counts->room.keys,
+					 counts->room.values, &count, NULL);
 		if (r < 0 && r != -ENOENT) /* -ENOENT: that was all */
 			return r;
 		keep_counts(counts, count);
@@ -97,48 +108,83 @@ static int read_counts(struct window_counts *counts, int fd)
 	return 0;
 }
 
-/* Forgets which stacks were sent. */
-static void clear_sent(struct window_counts *counts, int fd)
+static void read_map(struct window_counts *counts, int fd)
+{
+	int r = read_counts(counts, fd);
+
+	if (r < 0)
+		window_counts_clear(counts); /* stacks without all of their counts would be wrong */
+	counts->error = r;
+}
+
+static void empty_map(int fd, struct map_room *room)
 {
 	uint32_t position, *from = NULL, count;
 	int r;
 
 	do {
 		count = AT_ONCE;
-		r = bpf_map_lookup_and_delete_batch(fd, from, &position, counts->keys,
-						    counts->values, &count, NULL);
+		r = bpf_map_lookup_and_delete_batch(fd, from, &position, room->keys, room->values,
+						    &count, NULL);
 		from = &position;
 	} while (r == 0);
 }
 
-static void read_maps(struct window_counts *counts, int counts_fd, int sent_fd)
+static void empty_maps(struct open_maps *maps, struct map_room *room)
 {
-	int r = read_counts(counts, counts_fd);
-
-	if (r < 0)
-		window_counts_clear(counts); /* stacks without all of their counts would be wrong */
-	counts->error = r;
-	clear_sent(counts, sent_fd);
+	empty_map(maps->counts_fd, room);
+	empty_map(maps->sent_fd, room);
+	close_maps(maps);
 }
 
-/* Without a descriptor to spare it reads at once: nothing is lost. */
+/* Without a descriptor to spare it does all at once: nothing is lost. */
 void window_counts_open(struct window_counts *counts, int counts_fd, int sent_fd)
 {
 	window_counts_clear(counts);
-	counts->counts_fd = fcntl(counts_fd, F_DUPFD_CLOEXEC, 0);
-	counts->sent_fd = fcntl(sent_fd, F_DUPFD_CLOEXEC, 0);
-	if (counts->counts_fd >= 0 && counts->sent_fd >= 0)
+	close_maps(&counts->maps);
+	counts->maps = (struct open_maps){fcntl(counts_fd, F_DUPFD_CLOEXEC, 0),
+					  fcntl(sent_fd, F_DUPFD_CLOEXEC, 0)};
+	if (counts->maps.counts_fd >= 0 && counts->maps.sent_fd >= 0)
 		return;
-	close_maps(counts);
-	read_maps(counts, counts_fd, sent_fd);
+	close_maps(&counts->maps);
+	read_map(counts, counts_fd);
+	empty_map(counts_fd, &counts->room);
+	empty_map(sent_fd, &counts->room);
 }
 
 int window_counts_read(struct window_counts *counts)
 {
-	if (counts->counts_fd >= 0)
-		read_maps(counts, counts->counts_fd, counts->sent_fd);
-	close_maps(counts);
+	if (counts->maps.counts_fd >= 0)
+		read_map(counts, counts->maps.counts_fd);
 	return counts->error;
+}
+
+/* Without memory it empties them at once. */
+struct full_maps *window_counts_full(struct window_counts *counts)
+{
+	struct full_maps *full;
+
+	if (counts->maps.counts_fd < 0)
+		return NULL;
+	full = malloc(sizeof(*full));
+	if (!full) {
+		empty_maps(&counts->maps, &counts->room);
+		return NULL;
+	}
+	full->maps = counts->maps;
+	counts->maps = (struct open_maps){-1, -1};
+	return full;
+}
+
+void full_maps_empty(struct full_maps *full)
+{
+	empty_maps(&full->maps, &full->room);
+}
+
+void full_maps_free(struct full_maps *full)
+{
+	close_maps(&full->maps);
+	free(full);
 }
 
 const struct counted *window_counts_list(const struct window_counts *counts, size_t *count)

@@ -10,6 +10,7 @@
 
 #include "bpf/shared/sample.h"
 
+struct full_maps;
 struct tracer;
 struct window_counts;
 struct worker;
@@ -26,18 +27,28 @@ void window_counts_free(struct window_counts *counts);
 
 /*
  * Begins a new window, and calls done(arg), later or at once, when the counts of the window that
- * ended are complete: then window_counts_read() reads them, which has to be called before the next
- * swap, and the last stacks come by tracer_read_stacks(). Jobs of `worker` wait for that. There are
+ * ended are complete: then window_counts_read() reads them, and the last stacks come by
+ * tracer_read_stacks(). Jobs of `worker` wait for that. There are
  * no counts if the tracer is stopped, or stops meanwhile. Loop thread.
  */
 void tracer_swap(struct tracer *tracer, struct worker *worker, struct window_counts *counts,
 		 void (*done)(void *arg), void *arg);
 
 /*
- * Reads the counts, and makes room for those of the window after the next. Returns 0, also if there
- * is nothing to be read, or a negative errno of reading; then no count is known. In a job.
+ * Reads the counts. Returns 0, also if there is nothing to be read, or a negative errno of reading;
+ * then no count is known. In a job.
  */
 int window_counts_read(struct window_counts *counts);
+
+/*
+ * Returns the maps that were read, which have to be emptied before the next swap; the caller frees
+ * them. NULL: they are empty.
+ */
+struct full_maps *window_counts_full(struct window_counts *counts);
+void full_maps_free(struct full_maps *maps);
+
+/* Makes room for the counts and stacks of the window after the next. In a job. */
+void full_maps_empty(struct full_maps *maps);
 
 /* Returns the counts that were read, borrowed until the next swap. */
 const struct counted *window_counts_list(const struct window_counts *counts, size_t *count);

@@ -24,12 +24,6 @@ static void close_all(struct job *job)
 	}
 }
 
-static void closing_done(struct job *job, bool finished)
-{
-	(void)job;
-	(void)finished;
-}
-
 static void free_closing(struct job *job)
 {
 	free(job); /* if the worker is being stopped, the rest stays open */
@@ -55,10 +49,7 @@ void close_later(struct worker *worker, uint64_t whose, const int *fds, size_t c
 			closing->fds[closing->count++] = fds[i];
 	}
 	closing->closed = closed;
-	closing->job = (struct job){.run = close_all,
-				    .done = closing_done,
-				    .free = free_closing,
-				    .whose = whose,
-				    .patient = true};
+	closing->job = (struct job){
+		.run = close_all, .free = free_closing, .whose = whose, .patient = true};
 	worker_submit(worker, &closing->job);
 }

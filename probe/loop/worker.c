@@ -37,11 +37,17 @@ static void worker_unref(struct worker *worker)
 	free(worker);
 }
 
+static void tell_end(struct job *job, bool finished)
+{
+	if (job->done)
+		job->done(job, finished);
+}
+
 static void report_job(void *arg)
 {
 	struct job *job = arg;
 
-	job->done(job, job->end == JOB_FINISHED);
+	tell_end(job, job->end == JOB_FINISHED);
 	if (job->free)
 		job->free(job);
 }
@@ -199,7 +205,7 @@ static void give_up(struct worker *worker, struct thread *thread)
 	pthread_cond_broadcast(&worker->changed); /* the owner's next job may run */
 	/* The loop calls done() but not free(): the hanging thread owns the job from now on. */
 	pthread_mutex_unlock(&worker->lock);
-	job->done(job, false);
+	tell_end(job, false);
 	pthread_mutex_lock(&worker->lock);
 	thread->reported = true;
 	pthread_cond_broadcast(&worker->changed);

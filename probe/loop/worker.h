@@ -65,7 +65,8 @@ struct job {
 	/* Does the work, on a thread of the worker. */
 	void (*run)(struct job *job);
 	/* Reports the end, on the loop's thread. finished = false: the job was given up (run() may
-	 * still be running, so its results must not be touched) or refused; `end` says which. */
+	 * still be running, so its results must not be touched) or refused; `end` says which. May
+	 * be NULL. */
 	void (*done)(struct job *job, bool finished);
 	/* Frees the job when nobody uses it any more: after done(), or when a hanging run() has
 	 * returned. On either thread. May be NULL. */

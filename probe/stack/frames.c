@@ -155,6 +155,11 @@ struct frame frames_get(const struct frames *frames, uint32_t number)
 	return frame;
 }
 
+enum frame_type frames_type(const struct frames *frames, uint32_t number)
+{
+	return frames->entries[number].type;
+}
+
 static int compare_texts(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t len = a_len < b_len ? a_len : b_len;

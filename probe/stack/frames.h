@@ -57,5 +57,8 @@ int64_t frames_add(struct frames *frames, const struct frame *frame);
 /* Returns a frame, whose pointers are borrowed until frames_free(). */
 struct frame frames_get(const struct frames *frames, uint32_t number);
 
+/* Returns the frame's type alone. */
+enum frame_type frames_type(const struct frames *frames, uint32_t number);
+
 /* Compares by name (bytes), then kind, then file, then line, then place, then owner. */
 int frames_compare(const struct frame *a, const struct frame *b);

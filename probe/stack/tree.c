@@ -16,8 +16,9 @@ struct node {
 	uint64_t type : 8, events : 56;
 };
 
-#define EVENTS_MAX  ((UINT64_C(1) << 56) - 1)
-#define PLACES_PART 16 /* places are dropped past this part of max_nodes */
+#define EVENTS_MAX   ((UINT64_C(1) << 56) - 1)
+#define FEW_SIBLINGS 8
+#define PLACES_PART  16 /* places are dropped past this part of max_nodes */
 
 /* The key of a node among all nodes: the first members of struct node. */
 struct child_key {
@@ -116,7 +117,7 @@ int64_t tree_child_of(struct tree *tree, uint32_t parent, uint32_t frame)
 	node = (int64_t)tree->count++;
 	tree->nodes[node] = (struct node){.frame = frame,
 					  .parent = parent,
-					  .type = (uint8_t)frames_get(tree->frames, frame).type};
+					  .type = (uint8_t)frames_type(tree->frames, frame)};
 	array_index_add(&tree->children, tree->nodes, (uint32_t)node);
 	return node;
 }
@@ -321,6 +322,24 @@ static int compare_siblings(const void *a, const void *b, void *arg)
 	return frames_compare(&left, &right);
 }
 
+/* Sorts few siblings without qsort_r(), which calls free() each time: while our own mem_glibc
+ * probes it, that takes longer than the rest. */
+static void sort_siblings(const struct tree *tree, uint32_t *siblings, size_t count)
+{
+	if (count > FEW_SIBLINGS) {
+		qsort_r(siblings, count, sizeof(*siblings), compare_siblings, (void *)tree);
+		return;
+	}
+	for (size_t i = 1; i < count; i++) {
+		uint32_t node = siblings[i];
+		size_t at = i;
+
+		for (; at && compare_siblings(&siblings[at - 1], &node, (void *)tree) > 0; at--)
+			siblings[at] = siblings[at - 1];
+		siblings[at] = node;
+	}
+}
+
 static int order_init(struct order *order, const struct tree *tree)
 {
 	order->children = calloc(tree->count, sizeof(*order->children));
@@ -338,9 +357,7 @@ static int order_init(struct order *order, const struct tree *tree)
 	for (size_t i = 0; i < tree->count; i++) {
 		uint32_t begin = order->first[i], end = order->first[i + 1];
 
-		if (end - begin > 1)
-			qsort_r(order->children + begin, end - begin, sizeof(uint32_t),
-				compare_siblings, (void *)tree);
+		sort_siblings(tree, order->children + begin, end - begin);
 	}
 	return 0;
 }

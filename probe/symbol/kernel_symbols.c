@@ -173,6 +173,12 @@ static int refresh_table(struct kernel_symbols *symbols)
 	return 0;
 }
 
+void kernel_symbols_read(struct kernel_symbols *symbols)
+{
+	if (!symbols->table.count && !symbols->error)
+		symbols->error = refresh_table(symbols);
+}
+
 void kernel_symbols_begin(struct kernel_symbols *symbols)
 {
 	symbols->checked = false;

@@ -12,6 +12,9 @@ struct kernel_symbols;
 int kernel_symbols_new(struct kernel_symbols **ret);
 void kernel_symbols_free(struct kernel_symbols *symbols);
 
+/* Reads the table, unless that was tried before: ahead of the first look-up. */
+void kernel_symbols_read(struct kernel_symbols *symbols);
+
 /*
  * Begins a batch of look-ups. The first look-up ever reads the table. The first look-up of a batch
  * outside the kernel's own text reads the table again if modules or BPF programs have come or gone.

@@ -40,6 +40,12 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	free(symbolizer);
 }
 
+void symbolizer_read_kernel(struct symbolizer *symbolizer)
+{
+	kernel_symbols_read(symbolizer->kernel);
+	atomic_store(&symbolizer->kernel_error, kernel_symbols_error(symbolizer->kernel));
+}
+
 void symbolizer_begin(struct symbolizer *symbolizer)
 {
 	kernel_symbols_begin(symbolizer->kernel);

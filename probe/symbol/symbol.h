@@ -47,6 +47,9 @@ struct symbolizer;
 int symbolizer_new(struct symbolizer **ret);
 void symbolizer_free(struct symbolizer *symbolizer);
 
+/* Reads the kernel's names, unless they were read before: ahead of a batch that needs some. */
+void symbolizer_read_kernel(struct symbolizer *symbolizer);
+
 /* Begins a batch of names. */
 void symbolizer_begin(struct symbolizer *symbolizer);
 

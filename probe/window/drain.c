@@ -102,10 +102,50 @@ void drain_soon(struct drain *drain)
 	loop_post(drain->setup.loop, &drain->early);
 }
 
+/* Kernel frames are the leaf's. */
+static bool has_kernel_frames(const struct stack *stack, const uint64_t *words)
+{
+	uint64_t kind = stack->words_count ? words[0] >> FRAME_KIND_SHIFT : FRAME_NATIVE;
+
+	return kind == FRAME_KERNEL || kind == FRAME_KERNEL_RETURN;
+}
+
+struct kernel_job {
+	struct job job;
+	struct symbolizer *symbolizer;
+};
+
+static void kernel_run(struct job *job)
+{
+	symbolizer_read_kernel(((struct kernel_job *)job)->symbolizer);
+}
+
+static void kernel_free(struct job *job)
+{
+	free(job);
+}
+
+/* Has the kernel's names read ahead of the first window's end. Without memory naming reads them. */
+static void read_kernel(struct drain *drain)
+{
+	struct kernel_job *reading = calloc(1, sizeof(*reading));
+
+	drain->reads_kernel = true;
+	if (!reading)
+		return;
+	*reading = (struct kernel_job){
+		.job = {.run = kernel_run, .free = kernel_free, .unlimited = true},
+		.symbolizer = drain->setup.symbolizer,
+	};
+	worker_submit(drain->setup.bulk, &reading->job);
+}
+
 void drain_on_stack(struct drain *drain, const struct stack *stack, const uint64_t *words)
 {
 	uint64_t window = tracer_window(drain->setup.tracer);
 
+	if (!drain->reads_kernel && has_kernel_frames(stack, words))
+		read_kernel(drain);
 	/* A stack without room is counted when its counts come: "stack_missing". */
 	window_add(drain->window, stack, words);
 	if (window_count(drain->window, window) > drain->setup.stacks_max / 4 * 3 ||
@@ -159,6 +199,9 @@ void drain_request(struct drain *drain, void (*done)(void *arg), void *arg)
 
 void drain_ended(struct drain *drain)
 {
+	drain->ends = drain->empties; /* else the kernel's maps aren't ready for the next window */
+	if (drain->ends)
+		return;
 	window_clear(drain->window, drain->ended_window);
 	for (int i = 0; i < CODES_KINDS; i++)
 		code_cache_sweep(drain->setup.codes[i]);

@@ -50,6 +50,60 @@ static void join_if_ready(struct drain *drain)
 		drain_join(drain);
 }
 
+struct emptying_job {
+	struct job job;
+	struct drain *drain;
+	struct full_maps *maps;
+};
+
+static void emptying_run(struct job *job)
+{
+	full_maps_empty(((struct emptying_job *)job)->maps);
+}
+
+static void emptying_done(struct job *job, bool finished)
+{
+	struct drain *drain = ((struct emptying_job *)job)->drain;
+
+	if (!finished) /* no thread could be started */
+		emptying_run(job);
+	drain->empties = false;
+	if (drain->ends)
+		drain_ended(drain);
+}
+
+static void emptying_free(struct job *job)
+{
+	full_maps_free(((struct emptying_job *)job)->maps);
+	free(job);
+}
+
+/* Empties the maps whose counts were read, beside all steps after that. */
+static void empty_maps(struct drain *drain)
+{
+	struct full_maps *maps = window_counts_full(drain->counts);
+	struct emptying_job *emptying = maps ? malloc(sizeof(*emptying)) : NULL;
+
+	if (!maps)
+		return;
+	if (!emptying) {
+		full_maps_empty(maps);
+		full_maps_free(maps);
+		return;
+	}
+	*emptying = (struct emptying_job){
+		.job = {.run = emptying_run,
+			.done = emptying_done,
+			.free = emptying_free,
+			.unlimited = true,
+			.patient = true}, /* fences are for what the next steps need */
+		.drain = drain,
+		.maps = maps,
+	};
+	drain->empties = true;
+	worker_submit(drain->setup.urgent, &emptying->job);
+}
+
 static void counting_done(struct job *job, bool finished)
 {
 	struct counting_job *counting = (struct counting_job *)job;
@@ -58,6 +112,7 @@ static void counting_done(struct job *job, bool finished)
 	if (!finished) /* no thread could be started */
 		counting_run(job);
 	drain->counts = TAKE_PTR(counting->counts);
+	empty_maps(drain);
 	if (drain->dropped)
 		window_counts_clear(drain->counts);
 	join_if_ready(drain);
@@ -77,6 +132,7 @@ static void read_counts(struct drain *drain)
 
 	if (!counting) {
 		drain->counts_error = window_counts_read(drain->counts);
+		empty_maps(drain);
 		return;
 	}
 	*counting = (struct counting_job){

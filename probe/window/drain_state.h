@@ -31,11 +31,14 @@ struct drain {
 	/* of the window that is being read */
 	struct window_counts *counts; /* NULL: a job reads them */
 	int counts_error;	      /* of reading them */
+	bool empties;		      /* a job empties the kernel's maps of the window … */
+	bool ends;		      /* … and the drain ends with it */
 	bool dropped;		      /* it was stopped: its counts are forgotten */
 	bool looked;		      /* all is known of its processes that can be */
 	struct pieces pieces;	      /* the current step */
 	size_t at;		      /* how far that step has come */
 	struct naming_job *naming;    /* the batch that is filled, or waits for functions */
+	bool reads_kernel;	      /* a job reads, or has read, the kernel's names */
 	uint64_t ended_window, swapped_ns;
 	uint64_t looks_ns, reads_ns; /* when inspections and reading files began */
 

@@ -321,6 +321,22 @@ int window_counts_read(struct window_counts *counts)
 	return scripted_errors[SCRIPTED_SWAP];
 }
 
+struct full_maps *window_counts_full(struct window_counts *counts)
+{
+	(void)counts;
+	return NULL;
+}
+
+void full_maps_free(struct full_maps *maps)
+{
+	(void)maps;
+}
+
+void full_maps_empty(struct full_maps *maps)
+{
+	(void)maps;
+}
+
 const struct counted *window_counts_list(const struct window_counts *counts, size_t *count)
 {
 	*count = counts->is_read ? counts->count : 0;
