@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Plain data that the allocation probes (bpf/malloc.bpf.c, bpf/mmap.bpf.c) share with the daemon.
- * Times are CLOCK_MONOTONIC, ns.
+ * Plain data that the allocation probe (bpf/malloc.bpf.c) shares with the daemon. Times are
+ * CLOCK_MONOTONIC, ns.
  *
  * Live allocations are in the map `held`: one entry for each allocation that is not freed yet and
  * whose stack was taken. The programs don't remove the entries of a process that ends: the daemon
@@ -14,8 +14,8 @@
 /* Upper bound of the mean distance between two sampled bytes. */
 #define COUNTDOWN_MEAN_MAX (1ULL << 32)
 
-/* Signature of a probed function. Each value has a program of its own (bpf/malloc.bpf.c,
- * bpf/mmap.bpf.c). */
+/* Signature of a probed function. Each value has a program of its own (bpf/malloc.bpf.c).
+ */
 enum call {
 	CALL_SIZE,	     /* (size, …) -> address: malloc, valloc, pvalloc, mallocx */
 	CALL_NEW,	     /* (size, …) -> address, or an exception: operator new */
