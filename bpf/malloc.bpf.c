@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Calls of allocators, and of mmap() and its kin, one program for each kind (enum call; see
- * bpf/memory/call.h):
+ * Calls of allocators, and of mmap() and its kin (enum call; see bpf/memory/call.h):
  *
  *	entry    size -> drawn? (byte_sampler.h; most aren't: done) -> a target's? -> call_args.h
  *	         mmap: a target's, not the library's own? -> mapping_calls.h
@@ -77,15 +76,16 @@ static __always_inline bool is_malloc(struct pt_regs *regs, uint32_t call)
 /* Returns whether the call is a part of another function's call, which is probed as well. */
 static __always_inline bool is_inner(struct pt_regs *regs, uint32_t call)
 {
-	uint64_t cookie, address = 0;
+	uint64_t cookie, bytes, address = 0;
 
 	if (!has_sessions || !has_cookies || call_reallocates(call))
 		return false;
 	cookie = bpf_get_attach_cookie(regs);
-	if (!(cookie >> 32))
+	bytes = cookie >> COOKIE_BYTES_SHIFT & COOKIE_BYTES_MAX;
+	if (!bytes)
 		return false;
 	bpf_probe_read_user(&address, sizeof(address), (const void *)PT_REGS_SP(regs));
-	return address - PT_REGS_IP(regs) - (uint64_t)(int64_t)(int32_t)cookie < cookie >> 32;
+	return address - PT_REGS_IP(regs) - (uint64_t)(int64_t)(int32_t)cookie < bytes;
 }
 
 /* Returns the guard's weight of a drawn call; 0: it isn't taken. A call of many means stands only
@@ -319,7 +319,6 @@ static __always_inline int on_alloc(struct pt_regs *ctx, uint32_t call)
 CALL_PROGRAM(on_size, on_alloc, CALL_SIZE)
 CALL_PROGRAM(on_new, on_alloc, CALL_NEW)
 CALL_PROGRAM(on_count, on_alloc, CALL_COUNT)
-CALL_PROGRAM(on_aligned, on_alloc, CALL_ALIGNED)
 CALL_PROGRAM(on_realloc, on_alloc, CALL_REALLOC)
 
 /* Program for points of realloc() without cookies, where realloc() without an address is
@@ -330,6 +329,18 @@ int on_realloc_alone(struct pt_regs *ctx)
 	return PT_REGS_PARM1(ctx) ? on_alloc(ctx, CALL_REALLOC) : NO_RETURN;
 }
 
+/* The calls that are rare: a session for all of them, or a program for each. */
+SEC("uprobe")
+int on_rare(struct pt_regs *ctx)
+{
+	uint32_t call = call_of_point(ctx);
+
+	if (call != CALL_ALIGNED && call != CALL_REALLOC_COUNT && call != CALL_POSIX_MEMALIGN)
+		return NO_RETURN;
+	return on_alloc(ctx, call);
+}
+
+CALL_PROGRAM(on_aligned, on_alloc, CALL_ALIGNED)
 CALL_PROGRAM(on_realloc_count, on_alloc, CALL_REALLOC_COUNT)
 CALL_PROGRAM(on_posix_memalign, on_alloc, CALL_POSIX_MEMALIGN)
 
@@ -369,16 +380,18 @@ static __always_inline int mapping_return(struct pt_regs *ctx)
 	return 0;
 }
 
-static __always_inline int on_mapping(struct pt_regs *ctx, uint32_t call)
+static __always_inline int on_map(struct pt_regs *ctx, uint32_t call)
 {
 	if (has_sessions && is_at_return(ctx))
 		return mapping_return(ctx);
 	return mapping_begins((struct bpf_user_pt_regs_t *)ctx, call) ? 0 : NO_RETURN;
 }
 
-CALL_PROGRAM(on_mmap, on_mapping, CALL_MMAP)
-CALL_PROGRAM(on_munmap, on_mapping, CALL_MUNMAP)
-CALL_PROGRAM(on_mremap, on_mapping, CALL_MREMAP)
+/* A session for all of these calls, or a program for each. */
+CALL_PROGRAM(on_mapping, on_map, call_of_point(ctx))
+CALL_PROGRAM(on_mmap, on_map, CALL_MMAP)
+CALL_PROGRAM(on_munmap, on_map, CALL_MUNMAP)
+CALL_PROGRAM(on_mremap, on_map, CALL_MREMAP)
 
 /* Program for returns, where programs are no sessions. */
 SEC("uprobe")

@@ -25,7 +25,7 @@ const volatile bool has_sessions = true;
  * other programs. */
 #define NO_RETURN (has_sessions ? 1 : 0)
 
-/* Defines the program of a signature (enum call), which is handler(ctx, call). */
+/* Defines a program at entries, which is handler(ctx, call). */
 #define CALL_PROGRAM(name, handler, call)                                                          \
 	SEC("uprobe") int name(struct pt_regs *ctx)                                                \
 	{                                                                                          \
@@ -61,6 +61,12 @@ struct returned {
 static __always_inline bool is_at_return(struct pt_regs *regs)
 {
 	return bpf_get_func_ip(regs) != PT_REGS_IP(regs);
+}
+
+/* Returns the enum call of the point, for sessions that are at points of several calls. */
+static __always_inline uint32_t call_of_point(struct pt_regs *regs)
+{
+	return bpf_get_attach_cookie(regs) >> COOKIE_CALL_SHIFT;
 }
 
 /* Returns what sp will be right after the return, from the registers at the entry. */

@@ -44,6 +44,32 @@ static void choose_maps(const struct tracer *tracer, struct malloc_bpf *calls)
 		bpf_map__set_map_flags(calls->maps.held, 0);
 }
 
+/* Of the programs of which a kernel needs one kind, keeps those for sessions or the others. */
+static void keep_programs(const struct malloc_bpf *calls, bool has_sessions)
+{
+	struct bpf_program *const sessions[] = {
+		calls->progs.on_new,
+		calls->progs.on_rare,
+		calls->progs.on_mapping,
+	};
+	struct bpf_program *const others[] = {
+		calls->progs.on_aligned,
+		calls->progs.on_realloc_count,
+		calls->progs.on_posix_memalign,
+		calls->progs.on_realloc_alone,
+		calls->progs.on_mmap,
+		calls->progs.on_munmap,
+		calls->progs.on_mremap,
+		calls->progs.on_return,
+		calls->progs.on_mapping_return,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sessions); i++)
+		bpf_program__set_autoload(sessions[i], has_sessions);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		bpf_program__set_autoload(others[i], !has_sessions);
+}
+
 /* A session's program is called at entries and returns. */
 static void choose_programs(const struct tracer *tracer, struct malloc_bpf *calls)
 {
@@ -52,9 +78,7 @@ static void choose_programs(const struct tracer *tracer, struct malloc_bpf *call
 
 	calls->rodata->has_sessions = session != 0;
 	calls->rodata->has_cookies = has_helper(BPF_FUNC_get_attach_cookie);
-	bpf_program__set_autoload(calls->progs.on_realloc_alone, session == 0);
-	bpf_program__set_autoload(calls->progs.on_return, session == 0);
-	bpf_program__set_autoload(calls->progs.on_mapping_return, session == 0);
+	keep_programs(calls, session != 0);
 	if (session == 0)
 		return;
 	bpf_object__for_each_program(program, calls->obj)
@@ -215,19 +239,21 @@ static void close_all(int fds[CALL_COUNT_OF])
 
 static int copy_all(const struct malloc_bpf *calls, struct call_programs *programs)
 {
+	bool session = programs->session;
+	const struct bpf_program *rare = calls->progs.on_rare, *mapping = calls->progs.on_mapping;
 	const struct bpf_program *const entries[CALL_COUNT_OF] = {
 		[CALL_SIZE] = calls->progs.on_size,
 		/* With all returns probed, its exceptions would not find their way. */
-		[CALL_NEW] = programs->session ? calls->progs.on_new : NULL,
+		[CALL_NEW] = session ? calls->progs.on_new : NULL,
 		[CALL_COUNT] = calls->progs.on_count,
-		[CALL_ALIGNED] = calls->progs.on_aligned,
+		[CALL_ALIGNED] = session ? rare : calls->progs.on_aligned,
 		[CALL_REALLOC] = calls->progs.on_realloc,
-		[CALL_REALLOC_COUNT] = calls->progs.on_realloc_count,
-		[CALL_POSIX_MEMALIGN] = calls->progs.on_posix_memalign,
+		[CALL_REALLOC_COUNT] = session ? rare : calls->progs.on_realloc_count,
+		[CALL_POSIX_MEMALIGN] = session ? rare : calls->progs.on_posix_memalign,
 		[CALL_FREE] = calls->progs.on_free,
-		[CALL_MMAP] = calls->progs.on_mmap,
-		[CALL_MUNMAP] = calls->progs.on_munmap,
-		[CALL_MREMAP] = calls->progs.on_mremap,
+		[CALL_MMAP] = session ? mapping : calls->progs.on_mmap,
+		[CALL_MUNMAP] = session ? mapping : calls->progs.on_munmap,
+		[CALL_MREMAP] = session ? mapping : calls->progs.on_mremap,
 	};
 	int r = 0;
 
