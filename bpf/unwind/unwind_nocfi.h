@@ -166,7 +166,8 @@ __noinline int caller_bare(uint32_t level, uint32_t keeps_frames)
 	exact = BOUND(walk->known) & WALK_EXACT;
 	if (!exact && walk->known & WALK_FP && !walk->fp)
 		return STEP_END;
-	/* The more likely of the two comes first. (A turn for each, so the programs have it once.) */
+	/* The more likely of the two comes first. (A turn for each, so the programs have it once.)
+	 */
 	for (uint32_t turn = 0; turn < 2; turn++) {
 		__asm__ volatile("" : "+r"(turn)); /* else the compiler unrolls the loop */
 		caller->unsure = false;

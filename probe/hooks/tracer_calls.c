@@ -53,14 +53,10 @@ static void keep_programs(const struct malloc_bpf *calls, bool has_sessions)
 		calls->progs.on_mapping,
 	};
 	struct bpf_program *const others[] = {
-		calls->progs.on_aligned,
-		calls->progs.on_realloc_count,
-		calls->progs.on_posix_memalign,
-		calls->progs.on_realloc_alone,
-		calls->progs.on_mmap,
-		calls->progs.on_munmap,
-		calls->progs.on_mremap,
-		calls->progs.on_return,
+		calls->progs.on_aligned,	calls->progs.on_realloc_count,
+		calls->progs.on_posix_memalign, calls->progs.on_realloc_alone,
+		calls->progs.on_mmap,		calls->progs.on_munmap,
+		calls->progs.on_mremap,		calls->progs.on_return,
 		calls->progs.on_mapping_return,
 	};
 
