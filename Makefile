@@ -56,7 +56,7 @@ OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o) $(ASSETS)
 LIBRARY  := $(BUILD)/libstackprobe.a
 BPFOBJS  := $(sort $(wildcard bpf/*.bpf.c))
 # Objects that walk stacks are made a second time, without the walkers of Python's and Java's frames.
-NATIVES  := fault malloc mmap sample sched waiting
+NATIVES  := fault malloc sample sched waiting
 SKELETONS := $(BPFOBJS:bpf/%.bpf.c=$(BUILD)/bpf/%.skel.h) $(NATIVES:%=$(BUILD)/bpf/%_native.skel.h)
 
 

@@ -235,18 +235,19 @@ static __always_inline void take_fault(struct bpf_perf_event_data *ctx, uint32_t
 static __always_inline bool find_away(struct fault_slot *slot, uint32_t tid)
 {
 	const struct fault *kept = away_count ? bpf_map_lookup_elem(&away, &tid) : NULL;
+	uint64_t lost = slot->tid != 0; /* a thread that left unseen */
+	bool is_measured;
 
 	if (!kept)
 		return false;
-	if (slot->tid) /* a thread that left unseen */
-		count_loss(LOST_UNMEASURED, PROBE_MEM, 1);
 	slot->fault = *kept;
 	slot->fault.may_copy = 0;
 	drop_away(tid);
-	if (!has_own_by_cpu() || slot->fault.cpu == bpf_get_smp_processor_id())
-		return true;
-	count_loss(LOST_UNMEASURED, PROBE_MEM, 1);
-	return false;
+	is_measured = !has_own_by_cpu() || slot->fault.cpu == bpf_get_smp_processor_id();
+	lost += !is_measured;
+	if (lost)
+		count_loss(LOST_UNMEASURED, PROBE_MEM, lost);
+	return is_measured;
 }
 
 SEC("perf_event")

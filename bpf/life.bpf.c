@@ -29,13 +29,14 @@ SEC("raw_tp/sched_process_fork")
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
-	uint32_t parent_tgid = BPF_CORE_READ(parent, tgid), tgid = BPF_CORE_READ(child, tgid);
-	struct target_value *inherited = bpf_map_lookup_elem(&targets, &parent_tgid);
+	uint32_t parent_tgid, pid = BPF_CORE_READ(child, pid), tgid = BPF_CORE_READ(child, tgid);
 	struct life_event event = {};
-	struct target_value value;
+	struct target_value *inherited, value;
 
-	if (BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid))
+	if (pid != tgid)
 		return 0; /* a thread */
+	parent_tgid = BPF_CORE_READ(parent, tgid);
+	inherited = bpf_map_lookup_elem(&targets, &parent_tgid);
 	if (!inherited) {
 		bpf_map_delete_elem(&targets, &tgid); /* in case an entry outlived its process */
 		return 0;

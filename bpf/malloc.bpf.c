@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Calls of allocators, one program for each kind (enum call; see bpf/memory/call.h):
+ * Calls of allocators, and of mmap() and its kin (enum call; see bpf/memory/call.h):
  *
  *	entry    size -> drawn? (byte_sampler.h; most aren't: done) -> a target's? -> call_args.h
+ *	         mmap: a target's, not the library's own? -> mapping_calls.h
  *	return   an address? -> stack as right after the call (stack.h), counted -> live_allocs.h
+ *	         mmap: an event of the range
  *	free     out of live_allocs.h
  *
  * All processes share the points, so all of them count bytes down: a process that is no target
@@ -13,7 +15,7 @@
 #include "bpf/memory/live_allocs.h"
 #include "bpf/memory/call.h"
 #include "bpf/memory/call_args.h"
-#include "bpf/stack/stack.h"
+#include "bpf/memory/mapping_calls.h"
 
 uint64_t sample_bytes; /* mean distance of sampled bytes; 0: each allocation is taken */
 
@@ -29,7 +31,6 @@ const volatile uint64_t memory_bytes = 0;
 #define RLIMIT_DATA 2 /* include/uapi/asm-generic/resource.h */
 #define RLIMIT_AS   9
 #define NEW_ROOM    (64ULL << 20) /* allocators ask the kernel for more than they need */
-#define PAGE_BYTES  4096
 #define NEW_MAPS    60000 /* mappings; the kernel refuses more than 65,530, unless told otherwise */
 
 int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64_t size, uint32_t drawn,
@@ -75,15 +76,16 @@ static __always_inline bool is_malloc(struct pt_regs *regs, uint32_t call)
 /* Returns whether the call is a part of another function's call, which is probed as well. */
 static __always_inline bool is_inner(struct pt_regs *regs, uint32_t call)
 {
-	uint64_t cookie, address = 0;
+	uint64_t cookie, bytes, address = 0;
 
 	if (!has_sessions || !has_cookies || call_reallocates(call))
 		return false;
 	cookie = bpf_get_attach_cookie(regs);
-	if (!(cookie >> 32))
+	bytes = cookie >> COOKIE_BYTES_SHIFT & COOKIE_BYTES_MAX;
+	if (!bytes)
 		return false;
 	bpf_probe_read_user(&address, sizeof(address), (const void *)PT_REGS_SP(regs));
-	return address - PT_REGS_IP(regs) - (uint64_t)(int64_t)(int32_t)cookie < cookie >> 32;
+	return address - PT_REGS_IP(regs) - (uint64_t)(int64_t)(int32_t)cookie < bytes;
 }
 
 /* Returns the guard's weight of a drawn call; 0: it isn't taken. A call of many means stands only
@@ -185,72 +187,95 @@ static __always_inline uint64_t address_given(const struct pt_regs *regs,
 	return address;
 }
 
-/* Takes the stack of an allocation, and adds the live allocation. */
-static __always_inline void take_allocation(struct pt_regs *regs, const struct pending *pending,
-					    uint64_t address)
-{
-	struct taking taking = {.weight = pending->bytes,
-				.events = pending->objects,
-				.part = PART_ALL,
-				.leaf = pending->entry};
-	struct allocation given = {.time_ns = bpf_ktime_get_ns(),
-				   .bytes = pending->bytes,
-				   .objects = pending->objects};
-	uint64_t id = bpf_get_current_pid_tgid();
-	uint32_t tgid = id >> 32, weight = pending->weight;
-	const struct target_value *target = bpf_map_lookup_elem(&targets, &tgid);
-	struct target_value wanted;
-
-	if (!is_wanted(target))
-		return;
-	wanted = *target;
-	given.tid = id;
-	if (take_stack_as(regs, regs, &wanted, PROBE_MEM_GLIBC, &taking, &given.stack))
-		hold_allocation(address, tgid, &given);
-	guard_account(PROBE_MEM_GLIBC, weight, given.time_ns);
-}
-
-/* Handles the return of a call that may be awaited. Before sessions every return comes here, also
- * of other calls. */
-static __always_inline void call_returns(struct pt_regs *regs)
+/* Handles the return of a call that may be awaited: a hash says so. Returns whether there is a new
+ * allocation whose stack is wanted, which is in *returned. */
+static __always_inline bool call_returns(struct pt_regs *regs, uint32_t tgid,
+					 struct returned *returned)
 {
 	struct pending *pending = pending_find();
-	uint64_t sp = PT_REGS_SP(regs), address;
+	uint64_t sp = PT_REGS_SP(regs);
 	bool is_its = pending && pending->sp == sp;
 	bool lets_go = pending && pending->old_sp == sp;
 
 	if (has_sessions || is_its || lets_go)
 		count_under_way(sp, -1);
 	if (!is_its && !lets_go)
-		return;
-	address = address_given(regs, pending, is_its);
-	if (lets_go && !address)
-		hold_allocation(pending->old_address, bpf_get_current_pid_tgid() >> 32,
-				&pending->old);
-	if (is_its && address && pending->bytes)
-		take_allocation(regs, pending, address);
+		return false;
+	returned->address = address_given(regs, pending, is_its);
+	if (lets_go && !returned->address)
+		hold_allocation(pending->old_address, tgid, &pending->old);
+	returned->taking.weight = is_its && returned->address ? pending->bytes : 0;
+	returned->taking.events = pending->objects;
+	returned->taking.leaf = pending->entry;
+	returned->weight = pending->weight;
 	if (is_its)
 		pending->sp = 0;
 	if (lets_go)
 		pending->old_sp = 0;
 	pending_end(pending);
+	return returned->taking.weight;
+}
+
+static __always_inline void hold_returned(const struct returned *returned,
+					  const struct stack_key *stack, uint64_t time_ns)
+{
+	uint64_t id = bpf_get_current_pid_tgid();
+	struct allocation given = {.stack = *stack,
+				   .time_ns = time_ns,
+				   .bytes = returned->taking.weight,
+				   .objects = returned->taking.events,
+				   .tid = id};
+
+	hold_allocation(returned->address, id >> 32, &given);
+}
+
+/* Takes the stack of what a call of a target has returned. */
+static __always_inline void take_returned(struct pt_regs *regs, struct returned *returned,
+					  const struct target_value *target)
+{
+	uint64_t began_ns = bpf_ktime_get_ns();
+	struct target_value wanted = *target;
+	struct stack_key stack;
+	bool taken;
+
+	taken = take_stack_as(regs, regs, &wanted, PROBE_MEM_GLIBC, &returned->taking, &stack);
+	if (returned->taking.part == PART_MAPPED)
+		tell_came(returned, &stack, taken, began_ns);
+	else if (taken)
+		hold_returned(returned, &stack, began_ns);
+	guard_account(PROBE_MEM_GLIBC, returned->weight, began_ns);
 }
 
 SEC("uprobe")
-int on_return(struct pt_regs *ctx)
+int take_return(struct pt_regs *ctx)
 {
-	hand_over(ctx, &return_slot);
-	if (*under_way_of(PT_REGS_SP(ctx)))
-		call_returns(ctx);
+	struct returned returned = {.taking.part = PART_ALL};
+	uint64_t id = bpf_get_current_pid_tgid();
+	uint32_t tid = id, tgid = id >> 32;
+	const struct target_value *target = bpf_map_lookup_elem(&targets, &tgid);
+	const struct mapping_call *mapping = bpf_map_lookup_elem(&mapping_calls, &tid);
+	bool shows = false;
+
+	if (mapping && mapping->is_at_return) {
+		shows = is_wanted(target) && mapping_returns(ctx, mapping, tgid, &returned);
+		bpf_map_delete_elem(&mapping_calls, &tid);
+	} else if (*under_way_of(PT_REGS_SP(ctx))) {
+		shows = call_returns(ctx, tgid, &returned);
+	}
+	returned.taking.part = forget_value(returned.taking.part, id);
+	if (shows && is_wanted(target))
+		take_returned(ctx, &returned, target);
 	return 0;
 }
+
+/* ---- allocators: the entry ---- */
 
 /* Returns whether the limit leaves no or little room. */
 static __always_inline bool is_beyond(const struct rlimit *limit, uint64_t pages, uint64_t size)
 {
 	uint64_t most = BPF_CORE_READ(limit, rlim_cur);
 
-	return size + NEW_ROOM > most || pages * PAGE_BYTES > most - size - NEW_ROOM;
+	return size + NEW_ROOM > most || pages * page_bytes > most - size - NEW_ROOM;
 }
 
 /*
@@ -268,7 +293,7 @@ static __always_inline bool may_throw(uint64_t size)
 	       is_beyond(&signal->rlim[RLIMIT_DATA], BPF_CORE_READ(mm, data_vm), size);
 }
 
-static __always_inline int on_call(struct pt_regs *ctx, uint32_t call)
+static __always_inline int on_alloc(struct pt_regs *ctx, uint32_t call)
 {
 	struct bpf_user_pt_regs_t *regs = (struct bpf_user_pt_regs_t *)ctx;
 	uint64_t size, mean = *(volatile uint64_t *)&sample_bytes;
@@ -291,22 +316,33 @@ static __always_inline int on_call(struct pt_regs *ctx, uint32_t call)
 	return call_begins(regs, call, size, drawn, mean) ? 0 : NO_RETURN;
 }
 
-CALL_PROGRAM(on_size, CALL_SIZE)
-CALL_PROGRAM(on_new, CALL_NEW)
-CALL_PROGRAM(on_count, CALL_COUNT)
-CALL_PROGRAM(on_aligned, CALL_ALIGNED)
-CALL_PROGRAM(on_realloc, CALL_REALLOC)
+CALL_PROGRAM(on_size, on_alloc, CALL_SIZE)
+CALL_PROGRAM(on_new, on_alloc, CALL_NEW)
+CALL_PROGRAM(on_count, on_alloc, CALL_COUNT)
+CALL_PROGRAM(on_realloc, on_alloc, CALL_REALLOC)
 
 /* Program for points of realloc() without cookies, where realloc() without an address is
  * malloc(). */
 SEC("uprobe")
 int on_realloc_alone(struct pt_regs *ctx)
 {
-	return PT_REGS_PARM1(ctx) ? on_call(ctx, CALL_REALLOC) : NO_RETURN;
+	return PT_REGS_PARM1(ctx) ? on_alloc(ctx, CALL_REALLOC) : NO_RETURN;
 }
 
-CALL_PROGRAM(on_realloc_count, CALL_REALLOC_COUNT)
-CALL_PROGRAM(on_posix_memalign, CALL_POSIX_MEMALIGN)
+/* The calls that are rare: a session for all of them, or a program for each. */
+SEC("uprobe")
+int on_rare(struct pt_regs *ctx)
+{
+	uint32_t call = call_of_point(ctx);
+
+	if (call != CALL_ALIGNED && call != CALL_REALLOC_COUNT && call != CALL_POSIX_MEMALIGN)
+		return NO_RETURN;
+	return on_alloc(ctx, call);
+}
+
+CALL_PROGRAM(on_aligned, on_alloc, CALL_ALIGNED)
+CALL_PROGRAM(on_realloc_count, on_alloc, CALL_REALLOC_COUNT)
+CALL_PROGRAM(on_posix_memalign, on_alloc, CALL_POSIX_MEMALIGN)
 
 SEC("uprobe")
 int on_free(struct pt_regs *ctx)
@@ -319,6 +355,49 @@ int on_free(struct pt_regs *ctx)
 	if (!sample_bytes || bpf_map_lookup_elem(&held, &key))
 		bpf_map_delete_elem(&held, &key);
 	return NO_RETURN;
+}
+
+/* Program for returns, where programs are no sessions. */
+SEC("uprobe")
+int on_return(struct pt_regs *ctx)
+{
+	if (*under_way_of(PT_REGS_SP(ctx)))
+		bpf_tail_call(ctx, &returning, 0);
+	return 0;
+}
+
+/* ---- mmap() and its kin ---- */
+
+/* Goes on in take_return() if this is the return of a call that was noted. */
+static __always_inline int mapping_return(struct pt_regs *ctx)
+{
+	struct mapping_call *call = mapping_at_return(ctx);
+
+	if (!call)
+		return 0;
+	call->is_at_return = true;
+	bpf_tail_call(ctx, &returning, 0);
+	return 0;
+}
+
+static __always_inline int on_map(struct pt_regs *ctx, uint32_t call)
+{
+	if (has_sessions && is_at_return(ctx))
+		return mapping_return(ctx);
+	return mapping_begins((struct bpf_user_pt_regs_t *)ctx, call) ? 0 : NO_RETURN;
+}
+
+/* A session for all of these calls, or a program for each. */
+CALL_PROGRAM(on_mapping, on_map, call_of_point(ctx))
+CALL_PROGRAM(on_mmap, on_map, CALL_MMAP)
+CALL_PROGRAM(on_munmap, on_map, CALL_MUNMAP)
+CALL_PROGRAM(on_mremap, on_map, CALL_MREMAP)
+
+/* Program for returns, where programs are no sessions. */
+SEC("uprobe")
+int on_mapping_return(struct pt_regs *ctx)
+{
+	return mapping_return(ctx);
 }
 
 char LICENSE[] SEC("license") = "GPL";

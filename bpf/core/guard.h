@@ -96,15 +96,15 @@ static __always_inline uint32_t guard_admits(uint32_t probe)
 
 /* Returns the part of the budget that the other probes leave, in ppm of one CPU; at least the
  * probe's equal share. */
-static __always_inline uint64_t guard_allowance(uint32_t probe, uint64_t budget_ppm,
-						uint64_t now_ns)
+static __always_inline uint64_t guard_allowance(const struct control *settings, uint32_t probe,
+						uint64_t budget_ppm, uint64_t now_ns)
 {
 	uint64_t used = 0;
 
 	for (uint32_t i = 0; i < PROBE_COUNT; i++) {
-		const struct guard *other = guard_of(i);
+		const struct guard *other = &settings->guards[i];
 
-		if (other && i != probe && now_ns - other->slice_ns < GUARD_CURRENT_NS)
+		if (i != probe && now_ns - other->slice_ns < GUARD_CURRENT_NS)
 			used += other->rate_ppm;
 	}
 	if (used + budget_ppm / PROBE_COUNT > budget_ppm)
@@ -140,19 +140,21 @@ static __always_inline uint32_t guard_next(uint32_t interval, uint64_t taken_ppm
  * a second. */
 __noinline int guard_end_slice(uint32_t probe, uint64_t budget_ppm, uint64_t now_ns)
 {
-	struct guard *guard = guard_of(probe);
+	uint32_t zero = 0, interval;
+	struct control *settings = bpf_map_lookup_elem(&control, &zero);
 	uint64_t elapsed, taken_ppm, skipped_ppm;
-	uint32_t interval;
+	struct guard *guard;
 
-	if (!guard)
+	if (!settings || probe >= PROBE_COUNT)
 		return 0;
+	guard = &settings->guards[probe];
 	interval = guard->interval ? guard->interval : 1;
 	elapsed = (now_ns - guard->slice_ns) | 1;
 	taken_ppm = guard->spent_ns * PPM / elapsed;
 	skipped_ppm = guard->events * GUARD_SKIPPED_NS * PPM / elapsed;
 	guard->rate_ppm = taken_ppm + skipped_ppm;
 	guard->interval = guard_next(interval, taken_ppm, skipped_ppm,
-				     guard_allowance(probe, budget_ppm, now_ns), elapsed);
+				     guard_allowance(settings, probe, budget_ppm, now_ns), elapsed);
 	guard->spent_ns = 0;
 	guard->events = 0;
 	guard->slice_ns = now_ns;

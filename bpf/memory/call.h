@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the programs of probed calls (bpf/malloc.bpf.c, bpf/mmap.bpf.c) have in common. From Linux
- * 6.13 on each program is a session: it is called at the entry, says there whether the return is
- * wanted, and is called at the return. Before 6.13, on_return() is at every return. The walk of the
- * stack is on_return()'s alone: so it is verified, and lies in memory, once for all programs.
+ * What the programs of probed calls (bpf/malloc.bpf.c) have in common. From Linux 6.13 on each
+ * program is a session: it is called at the entry, says there whether the return is wanted, and is
+ * called at the return. Before 6.13, other programs are at every return. The walk of the stack is
+ * take_return()'s alone: so it is verified, and lies in memory, once for all programs.
+ *
+ *	entry or return -> program -> the return of a call that is awaited? -> take_return()
+ *
+ * Once Python's or Java's frames are to be walked, another take_return(), with walkers for them,
+ * replaces the first one in the slot (kernel/walkers.h). The kernel does so by writing one jump.
  *
  * At a point all arguments are in their registers, and the return address is on top of the stack.
  */
@@ -11,7 +16,7 @@
 
 #include "bpf/core/arch.h"
 #include "bpf/shared/allocations.h"
-#include "bpf/stack/hand_over.h"
+#include "bpf/stack/stack.h"
 
 /* Set before loading: these programs are sessions. */
 const volatile bool has_sessions = true;
@@ -20,11 +25,11 @@ const volatile bool has_sessions = true;
  * other programs. */
 #define NO_RETURN (has_sessions ? 1 : 0)
 
-/* Defines the program of a signature (enum call). The file has on_call(). */
-#define CALL_PROGRAM(name, call)                                                                   \
+/* Defines a program at entries, which is handler(ctx, call). */
+#define CALL_PROGRAM(name, handler, call)                                                          \
 	SEC("uprobe") int name(struct pt_regs *ctx)                                                \
 	{                                                                                          \
-		return on_call(ctx, call);                                                         \
+		return handler(ctx, call);                                                         \
 	}
 
 /* The kernel's name for a program's registers: a global function with this argument is verified
@@ -32,27 +37,36 @@ const volatile bool has_sessions = true;
 struct bpf_user_pt_regs_t {
 };
 
-/* The file's program for returns. */
-int on_return(struct pt_regs *ctx);
+/* The program for returns of calls that are awaited: no other returns come here. */
+int take_return(struct pt_regs *ctx);
 
-/* on_return() for the programs of sessions. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(uint32_t));
 	__array(values, int(void *));
 } returning SEC(".maps") = {
-	.values = {(void *)&on_return},
+	.values = {(void *)&take_return},
 };
 
-/* Slot of on_return(). */
-HAND_OVER_SLOT(return_slot);
+/* Something that a call has returned, whose stack is wanted. */
+struct returned {
+	struct taking taking;
+	uint64_t address;
+	uint32_t weight; /* weight of the guard */
+};
 
 /* Returns whether the program of a session is called at the return: then its function's address is
  * the probe's. */
 static __always_inline bool is_at_return(struct pt_regs *regs)
 {
 	return bpf_get_func_ip(regs) != PT_REGS_IP(regs);
+}
+
+/* Returns the enum call of the point, for sessions that are at points of several calls. */
+static __always_inline uint32_t call_of_point(struct pt_regs *regs)
+{
+	return bpf_get_attach_cookie(regs) >> COOKIE_CALL_SHIFT;
 }
 
 /* Returns what sp will be right after the return, from the registers at the entry. */

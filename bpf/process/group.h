@@ -98,7 +98,7 @@ static __always_inline uint64_t parent_offset(void)
  * (The verifier tracks no value in the ring's memory. So each turn begins in the same state for the
  * verifier, and the turns of this loop don't multiply with those of the next.)
  */
-static __always_inline bool add_names(struct group_event *event, struct kernfs_node *node)
+static __noinline bool add_names(struct group_event *event, struct kernfs_node *node)
 {
 	uint64_t to_parent = parent_offset();
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Plain data that the allocation probes (bpf/malloc.bpf.c, bpf/mmap.bpf.c) share with the daemon.
- * Times are CLOCK_MONOTONIC, ns.
+ * Plain data that the allocation probe (bpf/malloc.bpf.c) shares with the daemon. Times are
+ * CLOCK_MONOTONIC, ns.
  *
  * Live allocations are in the map `held`: one entry for each allocation that is not freed yet and
  * whose stack was taken. The programs don't remove the entries of a process that ends: the daemon
@@ -14,8 +14,7 @@
 /* Upper bound of the mean distance between two sampled bytes. */
 #define COUNTDOWN_MEAN_MAX (1ULL << 32)
 
-/* Signature of a probed function. Each value has a program of its own (bpf/malloc.bpf.c,
- * bpf/mmap.bpf.c). */
+/* Signature of a probed function (bpf/malloc.bpf.c). */
 enum call {
 	CALL_SIZE,	     /* (size, …) -> address: malloc, valloc, pvalloc, mallocx */
 	CALL_NEW,	     /* (size, …) -> address, or an exception: operator new */
@@ -42,15 +41,28 @@ enum call {
 	(1U << CALL_FREE | 1U << CALL_REALLOC | 1U << CALL_REALLOC_COUNT | 1U << CALL_MUNMAP |     \
 	 1U << CALL_MREMAP)
 
-/* Cookie (bpf_get_attach_cookie()) of a CALL_REALLOC point: realloc() without an address calls
- * malloc(), which has a probe point of its own. Programs that are no sessions get no cookies: such
- * a point then has the program on_realloc_alone(). */
-#define COOKIE_NULL_IS_MALLOC 1
+/*
+ * Cookie of a point (bpf_get_attach_cookie()). Only sessions get cookies.
+ *
+ *	  63  60 59    32 31     0
+ *	+-------+--------+--------+
+ *	| call  | bytes  | from   |	enum call; CALL_REALLOC has flags in the place of `from`
+ *	+-------+--------+--------+
+ *
+ * A call that returns into a piece of code is a part of a call that is probed already. `from`:
+ * where the piece begins, signed, counted from the probed instruction; `bytes`: its size, 0: there
+ * is no such piece.
+ */
+#define COOKIE_CALL_SHIFT  60
+#define COOKIE_BYTES_SHIFT 32
+#define COOKIE_BYTES_MAX   ((1U << (COOKIE_CALL_SHIFT - COOKIE_BYTES_SHIFT)) - 1)
+#define COOKIE_CALL(call)  ((uint64_t)(call) << COOKIE_CALL_SHIFT)
+#define COOKIE_CALLER(from, bytes)                                                                 \
+	((uint64_t)(bytes) << COOKIE_BYTES_SHIFT | (uint32_t)(int32_t)(from))
 
-/* Cookie of any other point, with sessions only: a call that returns into this piece of code is a
- * part of a call that is probed already. `from`: where the piece begins, signed, counted from the
- * probed instruction; `bytes`: its size, 0: there is no such piece. */
-#define COOKIE_CALLER(from, bytes) ((uint64_t)(uint32_t)(bytes) << 32 | (uint32_t)(int32_t)(from))
+/* Flag of CALL_REALLOC: realloc() without an address calls malloc(), which has a probe point of its
+ * own. Where there are no cookies such a point has the program on_realloc_alone(). */
+#define COOKIE_NULL_IS_MALLOC 1
 
 /* Key of the map `held`. */
 struct allocation_key {
@@ -84,6 +96,7 @@ struct mapped_event {
 	uint64_t time_ns;
 };
 
+_Static_assert(CALL_COUNT_OF <= 16, "a call has 4 bits in a cookie");
 _Static_assert(sizeof(struct allocation_key) == 16, "a map key without padding");
 _Static_assert(sizeof(struct allocation) == 48, "a map value without padding");
 _Static_assert(sizeof(struct mapped_event) == 48, "the ring's records are 8-byte aligned");

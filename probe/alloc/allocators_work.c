@@ -51,12 +51,14 @@ static int open_file(struct work *work, int *own)
 static uint64_t cookie_of(const struct allocator_function *function, uint64_t probed)
 {
 	int64_t from = (int64_t)(function->caller_address - probed);
+	uint64_t call = COOKIE_CALL(function->call);
 
 	if (function->call == CALL_REALLOC)
-		return function->null_is_malloc ? COOKIE_NULL_IS_MALLOC : 0;
-	if (!function->caller_bytes || from != (int32_t)from || function->caller_bytes > UINT32_MAX)
-		return 0;
-	return COOKIE_CALLER(from, function->caller_bytes);
+		return call | (function->null_is_malloc ? COOKIE_NULL_IS_MALLOC : 0);
+	if (!function->caller_bytes || from != (int32_t)from ||
+	    function->caller_bytes > COOKIE_BYTES_MAX)
+		return call;
+	return call | COOKIE_CALLER(from, function->caller_bytes);
 }
 
 static int read_points(int fd, struct file_facts *facts)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Address ranges that programs have mapped themselves and not unmapped yet, from the events of
- * bpf/mmap.bpf.c. A range may be unmapped in part or mapped over. Bounded. Loop thread only.
+ * bpf/memory/mapping_calls.h. A range may be unmapped in part or mapped over. Bounded. Loop thread
+ * only.
  */
 #pragma once
 

@@ -4,8 +4,6 @@
 
 #include "kernel/tracer_part.h"
 
-struct call_programs;
-
 /* ---- the scheduler's programs (tracer_sched.c) ---- */
 
 /*
@@ -44,19 +42,7 @@ void tracer_hists_unload(struct tracer *tracer);
 int tracer_lengths(struct tracer *tracer, struct why *why);
 void tracer_lengths_stop(struct tracer *tracer);
 
-/* ---- the programs for mmap() and its kin (tracer_mmap.c), with those for allocators ---- */
-
-extern const struct loadable loadable_malloc, loadable_mmap, loadable_fault;
-
-/* Loads the programs. Returns 0 or a negative errno; call tracer_mmap_unload() also then. */
-int tracer_mmap_load(struct tracer *tracer);
-void tracer_mmap_unload(struct tracer *tracer);
-
-/*
- * Adds new descriptors of these programs; programs->session must be set. Returns 0 or a negative
- * errno (-EMFILE …), when some may have been added.
- */
-int tracer_mmap_programs(const struct tracer *tracer, struct call_programs *programs);
+extern const struct loadable loadable_malloc, loadable_fault;
 
 /* ---- what processes had of their CPUs (tracer_times.c) ---- */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Programs for calls of allocators. alloc/uprobes.c attaches them. */
+/* Programs for calls of allocators, and of mmap() and its kin. alloc/uprobes.c attaches them. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "malloc.skel.h"
 #include "malloc_native.skel.h"
-#include "mmap.skel.h"
 #include "capability/uretprobe_check.h"
 #include "hooks/tracer_memory.h"
 #include "hooks/hooks_state.h"
@@ -45,6 +44,28 @@ static void choose_maps(const struct tracer *tracer, struct malloc_bpf *calls)
 		bpf_map__set_map_flags(calls->maps.held, 0);
 }
 
+/* Of the programs of which a kernel needs one kind, keeps those for sessions or the others. */
+static void keep_programs(const struct malloc_bpf *calls, bool has_sessions)
+{
+	struct bpf_program *const sessions[] = {
+		calls->progs.on_new,
+		calls->progs.on_rare,
+		calls->progs.on_mapping,
+	};
+	struct bpf_program *const others[] = {
+		calls->progs.on_aligned,	calls->progs.on_realloc_count,
+		calls->progs.on_posix_memalign, calls->progs.on_realloc_alone,
+		calls->progs.on_mmap,		calls->progs.on_munmap,
+		calls->progs.on_mremap,		calls->progs.on_return,
+		calls->progs.on_mapping_return,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sessions); i++)
+		bpf_program__set_autoload(sessions[i], has_sessions);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		bpf_program__set_autoload(others[i], !has_sessions);
+}
+
 /* A session's program is called at entries and returns. */
 static void choose_programs(const struct tracer *tracer, struct malloc_bpf *calls)
 {
@@ -53,7 +74,7 @@ static void choose_programs(const struct tracer *tracer, struct malloc_bpf *call
 
 	calls->rodata->has_sessions = session != 0;
 	calls->rodata->has_cookies = has_helper(BPF_FUNC_get_attach_cookie);
-	bpf_program__set_autoload(calls->progs.on_realloc_alone, session == 0);
+	keep_programs(calls, session != 0);
 	if (session == 0)
 		return;
 	bpf_object__for_each_program(program, calls->obj)
@@ -82,6 +103,22 @@ static uint64_t memory_bytes(void)
 	return sysinfo(&info) < 0 ? 0 : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
 }
 
+static int on_mapped(void *arg, void *data, size_t bytes)
+{
+	struct tracer *tracer = arg;
+
+	if (tracer->events.mapped && bytes >= sizeof(struct mapped_event))
+		tracer->events.mapped(tracer->events.arg, data);
+	return 0;
+}
+
+static void mapped_ready(void *arg)
+{
+	const struct tracer *tracer = arg;
+
+	tracer_ring_read(&tracer->mapped_ring);
+}
+
 LOADABLE_FUNCTIONS(malloc)
 WALKING_OBJECT(malloc)
 
@@ -89,13 +126,14 @@ static struct malloc_bpf *open_calls(const struct load_from *from, bool is_first
 {
 	struct malloc_bpf *calls = open_walking_malloc(from);
 
+	(void)is_first; /* it needs no slot: the program that takes over replaces the first one */
 	if (!calls)
 		return NULL;
 	choose_maps(from->tracer, calls);
 	choose_programs(from->tracer, calls);
 	calls->rodata->memory_bytes = memory_bytes();
+	calls->rodata->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	tracer_set_stacks(calls);
-	tracer_set_slot(calls, return_slot, is_first);
 	return calls;
 }
 
@@ -123,9 +161,9 @@ const struct loadable loadable_malloc = {
 	.is_taken_over = true,
 };
 
-LOADABLE_AGAIN(malloc, malloc, open_calls, on_return, return_slot, tracer->calls)
+LOADABLE_AGAIN(malloc, malloc, open_calls, take_return, returning, tracer->calls)
 
-const struct loadable *const calls_loads[] = {&loadable_malloc, &loadable_mmap, NULL};
+const struct loadable *const calls_loads[] = {&loadable_malloc, NULL};
 
 static void stop_calls(void *arg)
 {
@@ -144,7 +182,8 @@ static int begin_calls(struct tracer *tracer)
 					     .first = calls->obj,
 					     .has = calls->rodata->runtimes_walked,
 					     .take_over = take_over_malloc});
-	return tracer_mmap_load(tracer);
+	return tracer_ring_watch(tracer, &tracer->mapped_ring, bpf_map__fd(calls->maps.mapped),
+				 on_mapped, mapped_ready);
 }
 
 int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
@@ -173,9 +212,9 @@ int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 
 void tracer_calls_stop(struct tracer *tracer)
 {
+	tracer_ring_unwatch(tracer, &tracer->mapped_ring);
 	if (tracer->calls)
 		loaded_remove(tracer, tracer->calls->obj, -1);
-	tracer_mmap_unload(tracer);
 	walkers_remove(tracer, &loadable_malloc_again);
 	preload_retire(tracer->preload, &loadable_malloc, TAKE_PTR(tracer->calls));
 }
@@ -196,16 +235,21 @@ static void close_all(int fds[CALL_COUNT_OF])
 
 static int copy_all(const struct malloc_bpf *calls, struct call_programs *programs)
 {
+	bool session = programs->session;
+	const struct bpf_program *rare = calls->progs.on_rare, *mapping = calls->progs.on_mapping;
 	const struct bpf_program *const entries[CALL_COUNT_OF] = {
 		[CALL_SIZE] = calls->progs.on_size,
 		/* With all returns probed, its exceptions would not find their way. */
-		[CALL_NEW] = programs->session ? calls->progs.on_new : NULL,
+		[CALL_NEW] = session ? calls->progs.on_new : NULL,
 		[CALL_COUNT] = calls->progs.on_count,
-		[CALL_ALIGNED] = calls->progs.on_aligned,
+		[CALL_ALIGNED] = session ? rare : calls->progs.on_aligned,
 		[CALL_REALLOC] = calls->progs.on_realloc,
-		[CALL_REALLOC_COUNT] = calls->progs.on_realloc_count,
-		[CALL_POSIX_MEMALIGN] = calls->progs.on_posix_memalign,
+		[CALL_REALLOC_COUNT] = session ? rare : calls->progs.on_realloc_count,
+		[CALL_POSIX_MEMALIGN] = session ? rare : calls->progs.on_posix_memalign,
 		[CALL_FREE] = calls->progs.on_free,
+		[CALL_MMAP] = session ? mapping : calls->progs.on_mmap,
+		[CALL_MUNMAP] = session ? mapping : calls->progs.on_munmap,
+		[CALL_MREMAP] = session ? mapping : calls->progs.on_mremap,
 	};
 	int r = 0;
 
@@ -213,7 +257,9 @@ static int copy_all(const struct malloc_bpf *calls, struct call_programs *progra
 		if (entries[i])
 			r = copy_program_fd(&programs->fds[i], entries[i]);
 		if (entries[i] && r == 0 && !programs->session && CALLS_RETURNING & 1U << i)
-			r = copy_program_fd(&programs->return_fds[i], calls->progs.on_return);
+			r = copy_program_fd(&programs->return_fds[i],
+					    CALLS_MAPPING & 1U << i ? calls->progs.on_mapping_return
+								    : calls->progs.on_return);
 	}
 	if (r == 0 && !programs->session)
 		r = copy_program_fd(&programs->realloc_fd, calls->progs.on_realloc_alone);
@@ -231,8 +277,6 @@ int tracer_call_programs(const struct tracer *tracer, struct call_programs *prog
 	copies.realloc_fd = -1;
 	copies.session = tracer->calls->rodata->has_sessions;
 	int r = copy_all(tracer->calls, &copies);
-	if (r == 0)
-		r = tracer_mmap_programs(tracer, &copies);
 	if (r < 0) {
 		close_all(copies.fds);
 		close_all(copies.return_fds);

@@ -62,8 +62,7 @@ struct tracer {
 	int sample_slot_fd;		      /* its slot; -1: it hands over to none */
 	struct sched_bpf *sched;
 	const struct bpf_object *sched_object; /* its object; NULL: not loaded */
-	struct malloc_bpf *calls;	       /* calls of allocators; NULL: not loaded */
-	struct mmap_bpf *maps;		       /* mmap() and its kin; NULL: not loaded */
+	struct malloc_bpf *calls;	       /* allocators, mmap(); NULL: not loaded */
 	struct times_bpf *times;
 	struct why times_why;		 /* why `times` couldn't be loaded */
 	struct sched_settings *settings; /* settings of `sched`, mapped; NULL: not loaded */

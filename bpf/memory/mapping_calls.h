@@ -1,18 +1,19 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls of mmap(), munmap() and mremap() by programs themselves (enum call; see bpf/memory/call.h):
- * each range that came or went is reported (struct mapped_event), and counted with its stack.
+ * Calls of mmap(), munmap() and mremap() by programs themselves: each range that came or went is
+ * reported (struct mapped_event).
  *
- *	entry    a target's? by the library itself? (done) -> pending
- *	return   done as asked? -> stack as right after the call (stack.h), counted -> event
+ *	entry    a target's? by the library itself? (done) -> mapping_calls
+ *	return   done as asked? -> event of the range that went; a range came? its stack -> event
  *
  * All calls are taken, for the ranges have to be exact.
  */
+#pragma once
+
 #include "bpf/core/guard.h"
 #include "bpf/memory/call.h"
-#include "bpf/stack/stack.h"
 
-#define PENDING_MAX	 8192
+#define MAPPING_CALLS	 8192
 #define MAPPED_RING	 (256 * 1024)
 #define MREMAP_DONTUNMAP 4	 /* include/uapi/linux/mman.h */
 #define MAP_HUGETLB	 0x40000 /* include/uapi/asm-generic/hugetlb_encode.h has the sizes */
@@ -29,14 +30,15 @@ struct mapping_call {
 	uint64_t start, end; /* munmap, mremap: the range given back */
 	uint64_t length;     /* mmap, mremap: the length wanted */
 	uint64_t round;	     /* the length is rounded up to multiples of this */
-	uint32_t call, pad;  /* enum call */
+	uint32_t call;	     /* enum call */
+	uint32_t is_at_return;
 };
 
 /* Calls under way, by thread. A thread that ends in a call leaves its entry behind; such entries
  * make room when room is needed. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PENDING_MAX);
+	__uint(max_entries, MAPPING_CALLS);
 	__type(key, uint32_t);
 	__type(value, struct mapping_call);
 } mapping_calls SEC(".maps");
@@ -155,6 +157,15 @@ __noinline int mapping_begins(struct bpf_user_pt_regs_t *ctx, uint32_t number)
 
 /* ---- the return ---- */
 
+/* Returns the current thread's call if it is at its return; NULL: it isn't, or wasn't noted. */
+static __always_inline struct mapping_call *mapping_at_return(struct pt_regs *regs)
+{
+	uint32_t tid = bpf_get_current_pid_tgid();
+	struct mapping_call *call = bpf_map_lookup_elem(&mapping_calls, &tid);
+
+	return call && call->sp == PT_REGS_SP(regs) ? call : NULL;
+}
+
 static __always_inline void tell_gone(struct mapped_event *event, const struct mapping_call *call,
 				      uint32_t tgid)
 {
@@ -167,71 +178,42 @@ static __always_inline void tell_gone(struct mapped_event *event, const struct m
 		send_mapped(event);
 }
 
-/* Reports a new range with its stack; without a stack, the older ranges there are gone all the
+/* Reports a new range; without a stack (`taken` false), the older ranges there are gone all the
  * same. */
-static __always_inline void tell_came(struct mapped_event *event, struct pt_regs *regs,
-				      const struct mapping_call *call,
-				      const struct target_value *target, uint64_t address)
+static __always_inline void tell_came(const struct returned *from, const struct stack_key *stack,
+				      bool taken, uint64_t time_ns)
 {
-	struct taking taking = {.weight = rounded_up(call->length, call->round),
-				.events = 1,
-				.part = PART_MAPPED,
-				.leaf = call->entry};
 	uint64_t id = bpf_get_current_pid_tgid();
+	struct mapped_event event = {.kind = taken ? MAPPED_CAME : MAPPED_GONE,
+				     .tid = id,
+				     .start = from->address,
+				     .end = from->address + from->taking.weight,
+				     .time_ns = time_ns};
 
-	if (!taking.weight)
-		return;
-	*event = (struct mapped_event){.kind = MAPPED_CAME,
-				       .tid = id,
-				       .start = address,
-				       .end = address + taking.weight,
-				       .time_ns = bpf_ktime_get_ns()};
-	if (!take_stack_as(regs, regs, target, PROBE_MEM_GLIBC, &taking, &event->stack)) {
-		event->kind = MAPPED_GONE;
-		event->stack = (struct stack_key){.tgid = id >> 32};
-	}
-	send_mapped(event);
-	guard_account(PROBE_MEM_GLIBC, 1, event->time_ns);
+	if (taken)
+		event.stack = *stack;
+	else
+		event.stack = (struct stack_key){.tgid = id >> 32};
+	send_mapped(&event);
 }
 
-/* Handles a return: maybe of a call that wasn't noted. */
-SEC("uprobe")
-int on_return(struct pt_regs *regs)
+/* Handles the return of a call of a target: reports what is gone. Returns whether a range came,
+ * which is in *returned. */
+static __always_inline bool mapping_returns(struct pt_regs *regs, const struct mapping_call *call,
+					    uint32_t tgid, struct returned *returned)
 {
-	uint64_t id = bpf_get_current_pid_tgid(), result = PT_REGS_RC(regs);
-	uint32_t tid = id, tgid = id >> 32;
-	struct mapping_call *found, call;
-	struct target_value *target;
-	struct mapped_event event; /* one: kernels before 6.8 have 512 bytes for all of a stack */
+	uint64_t result = PT_REGS_RC(regs);
+	struct mapped_event event;
 
-	hand_over(regs, &return_slot);
-	found = bpf_map_lookup_elem(&mapping_calls, &tid);
-	if (!found || found->sp != PT_REGS_SP(regs))
-		return 0;
-	call = *found;
-	bpf_map_delete_elem(&mapping_calls, &tid);
-	target = bpf_map_lookup_elem(&targets, &tgid);
-	if (!is_wanted(target))
-		return 0;
-	if (call.call == CALL_MUNMAP ? (uint32_t)result != 0 : result >= FAILED_FROM)
-		return 0;
-	tell_gone(&event, &call, tgid);
-	if (call.call != CALL_MUNMAP)
-		tell_came(&event, regs, &call, target, result);
-	return 0;
+	if (call->call == CALL_MUNMAP ? (uint32_t)result != 0 : result >= FAILED_FROM)
+		return false;
+	tell_gone(&event, call, tgid);
+	if (call->call == CALL_MUNMAP)
+		return false;
+	returned->taking.weight = rounded_up(call->length, call->round);
+	returned->taking.events = returned->weight = 1;
+	returned->taking.part = PART_MAPPED;
+	returned->taking.leaf = call->entry;
+	returned->address = result;
+	return returned->taking.weight;
 }
-
-static __always_inline int on_call(struct pt_regs *ctx, uint32_t call)
-{
-	if (has_sessions && is_at_return(ctx)) {
-		bpf_tail_call(ctx, &returning, 0);
-		return 0;
-	}
-	return mapping_begins((struct bpf_user_pt_regs_t *)ctx, call) ? 0 : NO_RETURN;
-}
-
-CALL_PROGRAM(on_mmap, CALL_MMAP)
-CALL_PROGRAM(on_munmap, CALL_MUNMAP)
-CALL_PROGRAM(on_mremap, CALL_MREMAP)
-
-char LICENSE[] SEC("license") = "GPL";
