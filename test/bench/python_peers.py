@@ -74,7 +74,9 @@ class Peer:
         self.tool = Target(self.argv(pid), self.work / f"{self.name}.log")
 
     def stop(self):
-        self.tool.popen.send_signal(signal.SIGINT)
+        if os.waitid(os.P_PID, self.tool.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            print(f"python_peers: {self.name} ended by itself: {self.tool.log.read_text()}")
+        os.kill(self.tool.pid, signal.SIGINT)  # popen's own would reap what has ended
         self.tool.reap()
         lines = self.out.read_text(errors="replace").split("\n") if self.out.exists() else []
         lines = [line.rpartition(" ") for line in lines if line and line[0] != "#"]
