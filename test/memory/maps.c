@@ -180,8 +180,8 @@ static int attach(struct test *test, struct why *why)
 		const struct allocator_function *function = &allocator.functions[i];
 
 		if (CALLS_MAPPING & 1U << function->call)
-			points[count++] =
-				(struct uprobe_point){function->call, function->file_offset, 0};
+			points[count++] = (struct uprobe_point){
+				function->call, function->file_offset, COOKIE_CALL(function->call)};
 	}
 	int r = tracer_call_programs(test->tracer, &programs);
 	if (r < 0)
