@@ -243,6 +243,7 @@ def test_a_restart_removes_temporary_files_of_a_process_that_is_gone(profiler, s
     assert stranger.read_text() == "mine"
 
 
+@pytest.mark.alone("it takes a CPU away from all")
 def test_a_cpu_that_comes_back_is_sampled(profiler, start, observe):
     if not os.access(CPU1, os.W_OK):
         pytest.skip(f"{CPU1} can't be written: no CPU hot-plug here")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from folded import Profile
+from allocating import untrapped
 from helpers import BPF_PROGRAMS, program, wait_for
 from waiting import EXACT, go, let_go, ready
 from whole import HZ, WHOLE, assert_chain, assert_whole, chain, share
@@ -40,21 +40,6 @@ def assert_no_page(profile):
     """Nothing but samples in the few instructions of the kernel where nobody has the return address."""
     strange = [s for s in profile.stacks if any(PAGE.match(frame) for frame in s.frames)]
     assert sum(s.value for s in strange) <= (1 - WHOLE) * profile.total(), strange
-
-
-# How a probe's trap enters the kernel, and the call of the page that stands for returns.
-TRAPS = ("asm_exc_int3_[k]", "entry_SYSCALL_64_after_hwframe_[k]")
-
-
-def untrapped(profile):
-    """Without what was sampled in a trap whose stack is cut: where its registers aren't kept yet, or where the kernel
-    has replaced the return address and hasn't noted the true one yet, or not any more. Of who is trapped all the time
-    that is some samples in a thousand, 9 to 13 of 1,900 here."""
-    cut = [s for s in profile.stacks if s.has("[truncated]") and any(s.has(trap) for trap in TRAPS)]
-    assert sum(s.value for s in cut) <= 0.02 * profile.total(), cut
-    rest = Profile("")
-    rest.stacks = [s for s in profile.stacks if s not in cut]
-    return rest
 
 
 def run_chain(profiler, start, depth, *args):
