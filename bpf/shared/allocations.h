@@ -60,6 +60,8 @@ enum call {
 #define COOKIE_CALLER(from, bytes)                                                                 \
 	((uint64_t)(bytes) << COOKIE_BYTES_SHIFT | (uint32_t)(int32_t)(from))
 
+_Static_assert(CALL_COUNT_OF <= 1 << (64 - COOKIE_CALL_SHIFT), "a cookie has room for each call");
+
 /* Flag of CALL_REALLOC: realloc() without an address calls malloc(), which has a probe point of its
  * own. Where there are no cookies such a point has the program on_realloc_alone(). */
 #define COOKIE_NULL_IS_MALLOC 1
