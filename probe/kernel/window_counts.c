@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/log.h"
 #include "kernel/tracer_part.h"
 
 /* Counts read at once; more than the kernel has in one bucket of its map. */
@@ -117,7 +118,7 @@ static void read_map(struct window_counts *counts, int fd)
 	counts->error = r;
 }
 
-static void empty_map(int fd, struct map_room *room)
+static int empty_map(int fd, struct map_room *room)
 {
 	uint32_t position, *from = NULL, count;
 	int r;
@@ -128,12 +129,21 @@ static void empty_map(int fd, struct map_room *room)
 						    &count, NULL);
 		from = &position;
 	} while (r == 0);
+	return r == -ENOENT ? 0 : r; /* -ENOENT: that was all */
+}
+
+static void empty_both(int counts_fd, int sent_fd, struct map_room *room)
+{
+	int counts = empty_map(counts_fd, room), sent = empty_map(sent_fd, room);
+
+	if (counts < 0 || sent < 0)
+		log_error("a window's maps can't be emptied, its samples may count twice: %s",
+			  strerror(counts < 0 ? -counts : -sent));
 }
 
 static void empty_maps(struct open_maps *maps, struct map_room *room)
 {
-	empty_map(maps->counts_fd, room);
-	empty_map(maps->sent_fd, room);
+	empty_both(maps->counts_fd, maps->sent_fd, room);
 	close_maps(maps);
 }
 
@@ -148,8 +158,7 @@ void window_counts_open(struct window_counts *counts, int counts_fd, int sent_fd
 		return;
 	close_maps(&counts->maps);
 	read_map(counts, counts_fd);
-	empty_map(counts_fd, &counts->room);
-	empty_map(sent_fd, &counts->room);
+	empty_both(counts_fd, sent_fd, &counts->room);
 }
 
 int window_counts_read(struct window_counts *counts)
