@@ -26,7 +26,8 @@ int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_m
 	}
 	atomic_init(&file->refs, 1);
 	atomic_init(&file->steps_left, 0);
-	pthread_mutex_init(&file->lock, NULL);
+	pthread_mutex_init(&file->reads, NULL);
+	pthread_rwlock_init(&file->lock, NULL);
 	file->folder_fd = TAKE_FD(folder);
 	file->fd = -1;
 	file->owner = owner;
@@ -60,7 +61,8 @@ void jvmfile_unref(struct jvmfile *file)
 		cleanup_close(&fds[0]);
 		cleanup_close(&fds[1]);
 	}
-	pthread_mutex_destroy(&file->lock);
+	pthread_mutex_destroy(&file->reads);
+	pthread_rwlock_destroy(&file->lock);
 	map_free(file->alive);
 	free(file->codes);
 	free(file->order);
@@ -68,6 +70,20 @@ void jvmfile_unref(struct jvmfile *file)
 	free(file->methods);
 	free(file->answers);
 	free(file);
+}
+
+int jvmfile_take(struct jvmfile *file)
+{
+	if (pthread_mutex_trylock(&file->reads))
+		return -EBUSY;
+	pthread_rwlock_wrlock(&file->lock);
+	return 0;
+}
+
+void jvmfile_give(struct jvmfile *file)
+{
+	pthread_rwlock_unlock(&file->lock);
+	pthread_mutex_unlock(&file->reads);
 }
 
 int jvmfile_load(const struct jvmfile *file, uint64_t offset, struct java_record *record,
@@ -189,21 +205,21 @@ int jvmfile_read(struct jvmfile *file, uint64_t word, uint64_t detail,
 {
 	if (word >> FRAME_KIND_SHIFT == FRAME_JAVA_METHOD)
 		return -ENOENT; /* the file has no interpreted methods */
-	if (pthread_mutex_trylock(&file->lock))
+	if (jvmfile_take(file) < 0)
 		return -EBUSY;
 	int r = file->fd < 0 ? -ENOENT : read_code(file, word, detail, memory, ret);
-	pthread_mutex_unlock(&file->lock);
+	jvmfile_give(file);
 	return r;
 }
 
 void jvmfile_stats(struct jvmfile *file, struct jvmfile_stats *stats)
 {
 	*stats = (struct jvmfile_stats){0};
-	if (pthread_mutex_trylock(&file->lock))
+	if (pthread_mutex_trylock(&file->reads))
 		return;
 	*stats = file->stats;
 	stats->codes = file->codes_count;
 	stats->given = file->given;
 	stats->bytes = file->at;
-	pthread_mutex_unlock(&file->lock);
+	pthread_mutex_unlock(&file->reads);
 }

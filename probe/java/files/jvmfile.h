@@ -3,8 +3,9 @@
  * Index of the file that the agent in a Java VM writes (jvm_agent/format.h), updated as the file
  * grows, and reader of pieces of code from that file. The file belongs to the target and is
  * hostile: it is bounded and checked, and no link is followed. Reading may hang: call
- * jvmfile_update() and jvmfile_read*() in jobs. A lock protects the index; a function that finds it
- * taken (by a job that may hang) returns -EBUSY, or does nothing.
+ * jvmfile_update() and jvmfile_read*() in jobs. A function that finds the index taken by such a
+ * job, which may hang, returns -EBUSY, or does nothing; jvmfile_find() and jvmfile_read_found()
+ * don't disturb each other.
  */
 #pragma once
 
@@ -70,9 +71,10 @@ void jvmfile_allow(struct jvmfile *file, uint32_t steps);
 /*
  * Finds the code that had the address (for a return address give the byte before it) from one time
  * until another, by the agent's times (CLOCK_MONOTONIC, ns): for a VM whose memory can't be read.
- * It doesn't wait; any thread. The last answers are cached and cost no step. Returns 0, or a
- * negative errno: -ENOENT if no code is known; -ESTALE if it may be one of several; -EAGAIN if the
- * file wasn't read up to that time; -EBUSY if a job reads the file; -ENOBUFS if no step is left.
+ * It doesn't wait; one thread at a time. The last answers are cached and cost no step. Returns 0,
+ * or a negative errno: -ENOENT if no code is known; -ESTALE if it may be one of several; -EAGAIN if
+ * the file wasn't read up to that time; -EBUSY if a job reads what is new; -ENOBUFS if no step is
+ * left.
  */
 int jvmfile_find(struct jvmfile *file, uint64_t address, uint64_t from_ns, uint64_t until_ns,
 		 struct jvmfile_found *ret);

@@ -207,7 +207,7 @@ void jvmfile_forget(struct jvmfile *file, uint64_t gone_ns)
 {
 	uint32_t gone = 0;
 
-	if (pthread_mutex_trylock(&file->lock))
+	if (jvmfile_take(file) < 0)
 		return;
 	for (uint32_t i = 0; i < file->codes_count; i++)
 		gone += file->codes[i].unloaded_ns && file->codes[i].unloaded_ns <= gone_ns;
@@ -216,5 +216,5 @@ void jvmfile_forget(struct jvmfile *file, uint64_t gone_ns)
 		jvmfile_forget_answers(file);
 		jvmfile_order(file);
 	}
-	pthread_mutex_unlock(&file->lock);
+	jvmfile_give(file);
 }

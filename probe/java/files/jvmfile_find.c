@@ -152,16 +152,16 @@ int jvmfile_find(struct jvmfile *file, uint64_t address, uint64_t from_ns, uint6
 {
 	int r = -ENOENT;
 
-	if (pthread_mutex_trylock(&file->lock))
+	if (pthread_rwlock_tryrdlock(&file->lock))
 		return -EBUSY;
 	if (file->fd >= 0 && !file->other_clock)
 		r = find_at(file, address, from_ns, until_ns, ret);
-	pthread_mutex_unlock(&file->lock);
+	pthread_rwlock_unlock(&file->lock);
 	return r;
 }
 
-static int read_number(struct jvmfile *file, uint64_t address, uint32_t number,
-		       struct jvmcode **ret)
+static int find_number(const struct jvmfile *file, uint64_t address, uint32_t number,
+		       struct jvmfile_code *ret)
 {
 	struct jvmfile_hits hits = {.count = 0};
 
@@ -169,8 +169,10 @@ static int read_number(struct jvmfile *file, uint64_t address, uint32_t number,
 	for (uint32_t i = 0; i < hits.count; i++) {
 		const struct jvmfile_code *code = &file->codes[hits.places[i]];
 
-		if (code->number == number && code->kind != JAVA_LOST)
-			return jvmfile_make(file, code, number, ret);
+		if (code->number != number || code->kind == JAVA_LOST)
+			continue;
+		*ret = *code;
+		return 0;
 	}
 	return -ENOENT;
 }
@@ -178,9 +180,18 @@ static int read_number(struct jvmfile *file, uint64_t address, uint32_t number,
 int jvmfile_read_found(struct jvmfile *file, uint64_t address, uint32_t number,
 		       struct jvmcode **ret)
 {
-	if (pthread_mutex_trylock(&file->lock))
+	struct jvmfile_code code;
+	int r = -ENOENT;
+
+	if (pthread_mutex_trylock(&file->reads))
 		return -EBUSY;
-	int r = file->fd < 0 ? -ENOENT : read_number(file, address, number, ret);
-	pthread_mutex_unlock(&file->lock);
+	if (file->fd >= 0) {
+		pthread_rwlock_rdlock(&file->lock);
+		r = find_number(file, address, number, &code);
+		pthread_rwlock_unlock(&file->lock);
+	}
+	if (r == 0)
+		r = jvmfile_make(file, &code, number, ret);
+	pthread_mutex_unlock(&file->reads);
 	return r;
 }

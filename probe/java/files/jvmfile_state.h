@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shared by jvmfile*.c: the index. All functions are called with the lock held. */
+/*
+ * Shared by jvmfile*.c: the index. All functions are called with the lock held.
+ *
+ * `reads` is held by who uses the file itself, and so may hang. Who changes the index has `lock`
+ * for writing, and `reads` before that. So whoever has `reads` waits for nobody long when it takes
+ * `lock`, and whoever hasn't must only try it.
+ */
 #pragma once
 
 #include <pthread.h>
@@ -30,7 +36,8 @@ struct jvmfile_code {
 
 struct jvmfile {
 	atomic_uint refs;
-	pthread_mutex_t lock;
+	pthread_mutex_t reads;
+	pthread_rwlock_t lock;
 	int folder_fd, fd;
 	uid_t owner;
 	uint64_t whose; /* the user whose work closing is, job_of() */
@@ -52,11 +59,15 @@ struct jvmfile {
 	struct map *alive;     /* address -> number in `codes` */
 	uint64_t *methods;     /* for each method's number its record's offset; 0: none */
 	uint32_t methods_room;
-	uint64_t given;
+	uint64_t given; /* under `reads` */
 	struct jvmfile_stats stats;
 	struct jvmfile_answer *answers; /* jvmfile_answers.c; NULL: none yet */
 	atomic_uint steps_left;		/* jvmfile_allow() */
 };
+
+/* Takes both locks, the index's for writing; gives them back. Returns 0 or -EBUSY. */
+int jvmfile_take(struct jvmfile *file);
+void jvmfile_give(struct jvmfile *file);
 
 /* Reads and checks the record at an offset; `record` has room for `max` bytes. Returns 0, or a
  * negative errno: -EAGAIN if the record isn't whole yet, or was changed; -EBADMSG if it is longer

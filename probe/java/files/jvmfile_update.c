@@ -178,12 +178,12 @@ static int update_file(struct jvmfile *file)
 
 int jvmfile_update(struct jvmfile *file)
 {
-	if (pthread_mutex_trylock(&file->lock))
+	if (jvmfile_take(file) < 0)
 		return -EBUSY;
 	int r = update_file(file);
 	jvmfile_forget_answers(file);
 	jvmfile_number(file);
 	jvmfile_order(file);
-	pthread_mutex_unlock(&file->lock);
+	jvmfile_give(file);
 	return r;
 }

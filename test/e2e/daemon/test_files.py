@@ -107,7 +107,7 @@ def test_the_newest_file_is_linked_and_none_is_overwritten(profiler, start, obse
     profiler.profile("^spin$", frequency=500)
     observer, pids = observe(500), []
     for expected in (1, 2, 3):  # quickly, perhaps within one second
-        pids.append((target := start("spin", 0.5)).pid)
+        pids.append((target := start("spin", 1)).pid)  # long beside its time before the exec
         target.finish()
         svgs, _ = stop_and_list(profiler, expected)
         newest = max(svgs, key=lambda p: (profiler.svg_dir / p).stat().st_mtime_ns)

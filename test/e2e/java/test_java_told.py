@@ -15,8 +15,10 @@ from java_vm import Vm
 from javas import WAITS, Leaves, javas
 from test_java_agent import go_when_told, wait_attached
 
-SETTLED = 10  # seconds, in which what is compiled late is compiled
-SAMPLED = 6
+BEGINNING = 10  # seconds, in which most is compiled
+SETTLED = 5  # seconds in which no code took another's place
+SETTLES = 60
+SAMPLED = 2  # seconds: a short window has fewer codes in one place
 LONGEST = 60
 ENOUGH = 1500  # samples in compiled code
 RIGHT = 0.95
@@ -83,16 +85,31 @@ class Unreadable(Session):
         else:
             program.go()
             program.ready()
-        time.sleep(SETTLED)
-        self.daemon.folded()  # what is sampled from here on is told
-        before = self.daemon.config()["status"]["java"]["untold"]
+        time.sleep(BEGINNING)
+        before = self.settled()
         found, stacks, end = Judged(), [], time.monotonic() + LONGEST
         while found.total < ENOUGH and time.monotonic() < end:
             path = f"/flamegraph/oncpu.folded?seconds={SAMPLED}&pid={program.pid}"
             stacks += Profile(self.daemon.get(path, timeout=SAMPLED + 30).text).stacks
             found = judged(Truth(program.written()), stacks)
-        untold = self.daemon.config()["status"]["java"]["untold"] - before
+        untold = self.untold() - before
         return found, stacks, untold, self.daemon.processes()[program.pid]
+
+    def untold(self):
+        return self.daemon.config()["status"]["java"]["untold"]
+
+    def settled(self):
+        """Code has the place of code that went in the same window for as long as the VM compiles: nobody
+        knows which of both a stack had. What was untold until that is over."""
+        end = time.monotonic() + SETTLES
+        while time.monotonic() < end:
+            self.daemon.folded()  # what is sampled from here on is of another window
+            before = self.untold()
+            time.sleep(SETTLED)
+            self.daemon.folded()
+            if self.untold() == before:
+                break
+        return self.untold()
 
 
 @pytest.fixture(scope="module")

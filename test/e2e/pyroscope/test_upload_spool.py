@@ -111,8 +111,8 @@ def test_past_spool_mb_the_oldest_go_and_are_counted(uploader, start, server):
     daemon.start()
     daemon.put_ok(stopped(pyroscope_server=AWAY))
     wait_for(lambda: daemon.upload("lost")["no_room"] >= 5, 20, why=daemon.upload)
-    begin = size(daemon)
-    assert MIB - 2 * len(content) < begin <= MIB
+    wait_for(lambda: size(daemon) <= MIB, 20, why="the last one that has to go has gone")
+    assert MIB - 2 * len(content) < size(daemon)
     daemon.send(AWAY, pids=[target.pid], probes=PROBES)
     lost = daemon.upload("lost")["no_room"]
     wait_for(lambda: daemon.upload("lost")["no_room"] > lost, 30, why=daemon.upload)

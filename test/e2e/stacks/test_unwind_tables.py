@@ -191,7 +191,8 @@ def test_tables_stay_within_their_bound_and_what_found_no_room_is_cut_not_wrong(
         assert_chain(bounded.folded(pid=target.pid), 40, at_bottom=True)
     causes = truncated(bounded)
     assert causes["no_table"] > 0, causes
-    assert set(causes) <= LATE | {"no_table", "frame_pointer"}, (causes, cut(bounded.folded()))
+    late = LATE | {"runtime_pending"}  # its Python
+    assert set(causes) <= late | {"no_table", "frame_pointer"}, (causes, cut(bounded.folded()))
 
 
 # Files that lie

@@ -294,6 +294,29 @@ static void codes_without_room_are_counted(void **state)
 	scene_done(&scene);
 }
 
+/* A job that reads a piece may take long: meanwhile the loop asks for the next ones. */
+static void a_code_is_found_while_another_is_read(void **state)
+{
+	struct jvmfile_found what;
+	struct jvmcode *code;
+	struct scene scene;
+
+	(void)state;
+	scene_make(&scene);
+	add(&scene, 1, 0, SETTLED, AT(0), 0x40);
+	update(&scene);
+	assert_int_equal(pthread_mutex_lock(&scene.file->reads), 0);
+	assert_int_equal(jvmfile_find(scene.file, AT(8), SETTLED, SETTLED, &what), 0);
+	assert_int_equal(jvmfile_read_found(scene.file, AT(8), what.number, &code), -EBUSY);
+	assert_int_equal(jvmfile_update(scene.file), -EBUSY);
+	assert_int_equal(pthread_mutex_unlock(&scene.file->reads), 0);
+	assert_string_equal(found(&scene, AT(8), SETTLED, SETTLED), "run");
+	assert_int_equal(jvmfile_take(scene.file), 0); /* as who changes the index does */
+	assert_int_equal(jvmfile_find(scene.file, AT(8), SETTLED, SETTLED, &what), -EBUSY);
+	jvmfile_give(scene.file);
+	scene_done(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +331,7 @@ int main(void)
 		cmocka_unit_test(an_agent_that_has_stopped_tells_no_more),
 		cmocka_unit_test(much_code_is_found_and_forgotten),
 		cmocka_unit_test(codes_without_room_are_counted),
+		cmocka_unit_test(a_code_is_found_while_another_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
