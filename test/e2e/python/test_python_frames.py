@@ -90,12 +90,12 @@ def test_python_frames_stand_between_the_native_ones_that_call_them(profiler, st
     profile = profiled(profiler, target)
     assert right(profile, interpreter) >= RIGHT, sorted((s.value, s.frames) for s in profile.stacks)[-5:]
     assert not any(LOOP in frame for frame in profile.frames()), "the interpreter's loop is hidden"
-    found = [between(stack, "by_libc", "compare") for stack in profile.stacks]
-    found = [frames for frames in found if frames is not None]
+    found = [(between(stack, "by_libc", "compare"), stack) for stack in profile.stacks]
+    found = [(frames, stack) for frames, stack in found if frames is not None]
     assert found, "libc's qsort calls back"
-    for frames in found:
-        assert any("qsort" in frame for frame in frames), frames
-        assert not any(PYTHON.fullmatch(frame) for frame in frames), frames
+    for frames, stack in found:
+        assert any("qsort" in frame for frame in frames), (stack.value, stack.frames)
+        assert not any(PYTHON.fullmatch(frame) for frame in frames), (stack.value, stack.frames)
     lines = PROGRAM.read_text().split("\n")
     for frame in profile.frames():
         match = PYTHON.fullmatch(frame)
