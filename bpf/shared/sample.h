@@ -105,9 +105,10 @@ enum truncation { TRUNCATIONS(NAMED_VALUE) TRUNCATED_COUNT };
 	/* Counted by the daemon: */                                                               \
 	/* names of a container decide on it, and were not known yet */                            \
 	X(LOST_CONTAINER_UNKNOWN, "container_unknown")                                             \
-	X(LOST_PROCESS_UNKNOWN, "process_unknown") /* the event of the process was lost */         \
-	X(LOST_STACK_MISSING, "stack_missing")	   /* a count without its stack */                 \
-	X(LOST_READ_FAILED, "read_failed")	   /* a window's counts could not be read or kept */
+	/* the event of the process was lost; or it ended before its command line could be read */ \
+	X(LOST_PROCESS_UNKNOWN, "process_unknown")                                                 \
+	X(LOST_STACK_MISSING, "stack_missing") /* a count without its stack */                     \
+	X(LOST_READ_FAILED, "read_failed")     /* a window's counts could not be read or kept */
 enum loss { LOSSES(NAMED_VALUE) LOST_COUNT };
 
 /* Owner of a loss: the number of a probe, or … */

@@ -248,6 +248,18 @@ uint64_t proc_epoch_ms_of_ticks(uint64_t start_ticks)
 	return (uint64_t)known + start_ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
+/* Returns whether the process has ended, and its parent may not know yet. */
+static bool has_ended(pid_t pid)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(STAT_BYTES);
+	int r = read_file(pid, "stat", &text);
+	const char *state = r < 0 ? NULL : memrchr(text.data, ')', text.len);
+
+	if (!state)
+		return r == -ESRCH;
+	return memcmp(state, ") Z", 3) == 0 || memcmp(state, ") X", 3) == 0;
+}
+
 int proc_cmdline_contains(pid_t pid, const char *needle, bool *found)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(CMDLINE_BYTES);
@@ -255,6 +267,8 @@ int proc_cmdline_contains(pid_t pid, const char *needle, bool *found)
 
 	if (r < 0 && r != -ENOSPC) /* bytes past CMDLINE_BYTES aren't searched */
 		return r;
+	if (!text.len && has_ended(pid))
+		return -ESRCH;
 	for (size_t i = 0; i < text.len; i++) {
 		if (!text.data[i])
 			text.data[i] = ' ';

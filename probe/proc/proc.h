@@ -63,7 +63,7 @@ uint64_t proc_ticks_of_ns(uint64_t start_boottime_ns);
 uint64_t proc_epoch_ms_of_ticks(uint64_t start_ticks);
 
 /* Finds out whether `needle` occurs in the command line (arguments joined by blanks, the first 128
- * KiB). */
+ * KiB). A process that has ended has none, even before its parent has waited for it: -ESRCH. */
 int proc_cmdline_contains(pid_t pid, const char *needle, bool *found);
 
 /* Calls each(arg, pid) for every process. Returns 0, or the negative errno of opening /proc. */

@@ -252,15 +252,20 @@ void snoopers_match(const struct snoopers *snoopers, const struct identity *who,
 void snoopers_match_cmdline(const struct snoopers *snoopers, const struct identity *who, pid_t pid,
 			    struct match *match)
 {
+	uint32_t unread = 0;
+
 	snoopers_match(snoopers, who, match);
 	for (size_t i = 0; i < snoopers->names_count; i++) {
 		struct name_snooper *name = &snoopers->names[i];
 		bool found = false;
 
-		if (name->cmdline[0] && comm_matches(name, who->comm) &&
-		    proc_cmdline_contains(pid, name->cmdline, &found) == 0 && found)
+		if (!name->cmdline[0] || !comm_matches(name, who->comm))
+			continue;
+		if (proc_cmdline_contains(pid, name->cmdline, &found) < 0)
+			unread |= name->probes;
+		else if (found)
 			add_to_match(match, name);
 	}
-	match->maybe = 0;
+	match->maybe = unread & ~match->probes;
 	match->unnamed &= ~match->probes;
 }

@@ -151,8 +151,8 @@ void snoopers_match_container(const struct snoopers *snoopers, const struct iden
 			      struct match *match);
 
 /*
- * Like snoopers_match(), with the command line of `pid` where `maybe` needs it. For jobs: reading
- * it can hang.
+ * Like snoopers_match(), with the command line of `pid` where `maybe` needs it; what stays in
+ * `maybe` could not be read. For jobs: reading it can hang.
  */
 void snoopers_match_cmdline(const struct snoopers *snoopers, const struct identity *who, pid_t pid,
 			    struct match *match);

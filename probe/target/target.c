@@ -147,6 +147,12 @@ static void inherit_memory(const struct targets *targets, struct target *fresh,
 	target_table_fork_code(targets->table, fresh, before);
 }
 
+static void inherit_judgement(struct target_match *child, const struct target_match *parent)
+{
+	child->parents_by = parent->judged_by ? parent->judged_by : parent->parents_by;
+	child->parents_probes = parent->judged_by ? parent->judged_probes : parent->parents_probes;
+}
+
 /*
  * Places a process in cgroups. Unknown ones decide nothing for good: the process is looked up soon.
  * A child is where its parent is, most likely.
@@ -187,6 +193,8 @@ static void begin_incarnation(struct targets *targets, const struct life_event *
 		fresh.line_pid = before->line_pid;
 		fresh.line_start_ticks = before->line_start_ticks;
 	}
+	if (before && event->kind == LIFE_FORK)
+		inherit_judgement(&fresh.match, &before->match);
 	fresh.ns_pid = (pid_t)event->ns_pid;
 	find_group(targets, event, before, &fresh);
 	target_judge(targets, event, &fresh);

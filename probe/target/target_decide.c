@@ -161,15 +161,34 @@ void target_judge(struct targets *targets, const struct life_event *event,
 	target_judge_group(targets, &event->group, fresh);
 }
 
+/* Decides on a process whose command line could not be read, by the best that is known. */
+static void judge_unread(const struct targets *targets, struct target *target, uint32_t unread)
+{
+	struct target_match *match = &target->match;
+	const struct selection *selection = &targets->selection;
+	uint32_t wanted = selection_wanted(selection);
+
+	if (match->before)
+		match->probes |= match->judged_probes;
+	else if (match->parents_by && match->parents_by == snoopers_serial(selection->snoopers))
+		match->probes |= match->parents_probes & unread & wanted;
+	else
+		match->unread = unread & wanted & ~match->probes;
+}
+
 void target_decide(struct targets *targets, struct target *target, const struct inspection *e,
 		   bool finished)
 {
-	if (finished) {
+	uint32_t unread =
+		finished ? e->match.maybe : target->match.pending & ~target->match.unnamed;
+
+	if (finished)
+		target->match.probes |= e->match.probes & selection_wanted(&targets->selection);
+	if (finished && !unread) {
 		target->match.judged_by = snoopers_serial(e->snoopers);
 		target->match.judged_probes = e->match.probes;
-		target->match.probes |= e->match.probes & selection_wanted(&targets->selection);
-	} else if (target->match.before) {
-		target->match.probes |= target->match.judged_probes; /* nothing better is known */
+	} else {
+		judge_unread(targets, target, unread);
 	}
 	target->match.unnamed &= ~target->match.probes;
 	target->match.pending = target->match.unnamed;

@@ -42,6 +42,10 @@ struct target_match {
 	/* matched by its command line, with the snoopers of that serial */
 	uint32_t judged_probes;
 	uint64_t judged_by;
+	/* of its parent when it was forked: the same command line, if its own can't be read */
+	uint32_t parents_probes;
+	uint64_t parents_by;
+	uint32_t unread; /* perhaps wanted: its command line could not be read */
 };
 
 /* Which subscribers chose a process, as sets of their numbers. */

@@ -128,6 +128,12 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 		drain_lose(drain, key->probe, LOST_CONTAINER_UNKNOWN, events);
 		return;
 	}
+	uint32_t unknown = target->match.unread | target->match.pending;
+
+	if (!bits && unknown & 1u << key->probe) {
+		drain_lose(drain, key->probe, LOST_PROCESS_UNKNOWN, events);
+		return;
+	}
 	if (!bits)
 		drain->stats.unwanted[key->probe] += counted->count.samples;
 	bits &= ~drain->setup.told_by_others(drain->setup.arg, target, key->probe);

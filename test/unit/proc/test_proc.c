@@ -277,6 +277,20 @@ static void a_process_that_has_gone_is_esrch(void **state)
 	assert_int_equal(proc_cmdline_contains(child, "x", &found), -ESRCH);
 }
 
+static void a_process_whose_parent_waits_later_has_no_command_line(void **state)
+{
+	pid_t child = fork();
+	bool found = false;
+	siginfo_t info;
+
+	(void)state;
+	if (child == 0)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(proc_cmdline_contains(child, "x", &found), -ESRCH);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 /* Stays until it is killed. */
 static pid_t child_of(uid_t uid, bool own_namespace)
 {
@@ -467,6 +481,7 @@ int main(void)
 		cmocka_unit_test(the_start_time_is_field_22),
 		cmocka_unit_test(ticks_are_rounded_down_as_the_kernel_does),
 		cmocka_unit_test(a_process_that_has_gone_is_esrch),
+		cmocka_unit_test(a_process_whose_parent_waits_later_has_no_command_line),
 		cmocka_unit_test(who_has_a_say_in_a_process),
 		cmocka_unit_test(the_command_line_is_joined_by_blanks),
 		cmocka_unit_test(every_process_is_visited_once),

@@ -229,6 +229,9 @@ static void a_command_line_that_matters_makes_a_match_a_maybe(void **state)
 	assert_int_equal(match.probes, 2);
 	assert_int_equal(match.maybe, 0);
 	assert_string_equal(match.debugging_dir, "/d");
+	snoopers_match_cmdline(snoopers, &self, 4194305, &match); /* more than any pid */
+	assert_int_equal(match.probes, 0);
+	assert_int_equal(match.maybe, 3); /* it could not be read */
 	assert_int_equal(snoopers_add_name(snoopers, "a", "", "", 1), 0);
 	snoopers_match(snoopers, &self, &match);
 	assert_int_equal(match.probes, 1);

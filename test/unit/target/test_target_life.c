@@ -119,6 +119,51 @@ static void a_child_of_an_unknown_parent_is_judged_by_itself(void **state)
 	assert_null(scene_current(other.pid));
 }
 
+/* A part of this program's command line, which its processes have, too. */
+#define OURS "test_target_life"
+
+/* Ends the other process before anybody has looked at it. */
+static void end_other_unseen(void)
+{
+	struct process ended = other;
+
+	process_end(&ended);
+	life_exit(&other);
+	scene_read();
+	scene_settle();
+}
+
+static const struct target *find_other(uint64_t id)
+{
+	return target_table_find(targets_table(scene.targets), (uint32_t)other.pid, id);
+}
+
+static void a_child_that_ended_before_its_command_line_was_read_goes_by_its_parents(void **state)
+{
+	(void)state;
+	scene_follow_name(scene.comm, OURS);
+	scene_until_sampled(&scene.process);
+	begin_other();
+	uint64_t id = life_fork(&scene.process, &other, scene.comm);
+	end_other_unseen();
+	assert_int_equal(scene_getting(other.pid, id, PROBE_ONCPU), SUBSCRIBER(0));
+	assert_int_equal(find_other(id)->state, TARGET_ENDED);
+}
+
+static void a_program_that_ended_before_its_command_line_was_read_is_unknown(void **state)
+{
+	(void)state;
+	scene_follow_name(scene.comm, OURS);
+	scene_until_sampled(&scene.process);
+	begin_other();
+	life_fork(&scene.process, &other, scene.comm);
+	uint64_t id = life_exec(&other, scene.comm);
+	end_other_unseen();
+	assert_int_equal(scene_getting(other.pid, id, PROBE_ONCPU), 0);
+	assert_non_null(find_other(id));
+	assert_int_equal(find_other(id)->match.unread, ONCPU);
+}
+
 /* ---- exec, rename, and verdicts ---- */
 
 static void a_new_program_with_the_name_is_a_target_and_its_name_has_a_verdict(void **state)
@@ -368,6 +413,8 @@ int main(void)
 		TEST(a_process_that_was_named_stays_a_target_when_it_execs),
 		TEST(a_child_that_ended_before_its_fork_is_told_is_in_no_map),
 		TEST(a_child_of_an_unknown_parent_is_judged_by_itself),
+		TEST(a_child_that_ended_before_its_command_line_was_read_goes_by_its_parents),
+		TEST(a_program_that_ended_before_its_command_line_was_read_is_unknown),
 		TEST(a_new_program_with_the_name_is_a_target_and_its_name_has_a_verdict),
 		TEST(a_program_of_another_name_is_dropped_and_costs_no_further_event),
 		TEST(a_name_whose_command_line_decides_has_no_verdict),
