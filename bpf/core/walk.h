@@ -102,6 +102,10 @@ struct python_walk {
 	uint64_t interpreter, state, frame; /* what the next step looks at; 0: none */
 	uint64_t above;			    /* the frame that `frame` called; 0: none */
 	uint64_t behind;		    /* an earlier frame: meeting it again means a circle */
+	/* PYTHON_UNSURE: the frame that called the newest loop; words and hash before its frames.
+	 */
+	uint64_t caller, sure_hash;
+	uint32_t sure_words;
 	uint64_t hash;
 	uint32_t words_count, last;		 /* index of the last frame's words */
 	uint32_t flags;				 /* bpf/python/python_code.h */

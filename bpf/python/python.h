@@ -138,7 +138,10 @@ static __always_inline int python_take(struct walk *walk, uint32_t at)
 	uint32_t owner = (uint8_t)(python_block_word(walk, owner_at) >> owner_at % 8 * 8);
 	bool is_shim = python->at.entry == CPYTHON_ENTRY_SHIM && owner >= python->at.shim_owner;
 
-	if (python->frame == python->behind)
+	bool entered = is_shim || (python->at.entry == CPYTHON_ENTRY_FLAG && owner);
+
+	if (python->frame == python->behind ||
+	    (python->flags & PYTHON_UNSURE && previous != python->caller && (entered || !previous)))
 		return PYTHON_DAMAGED;
 	if (is_shim && python->flags & PYTHON_OPEN) {
 		python_enter(walk);
@@ -148,6 +151,8 @@ static __always_inline int python_take(struct walk *walk, uint32_t at)
 		if (r != PYTHON_ON)
 			return r;
 	}
+	if (entered)
+		python->flags &= ~PYTHON_UNSURE;
 	python->frames++; /* a circle of any size is met again */
 	if (!(python->frames & (python->frames - 1)))
 		python->behind = python->frame;
@@ -215,6 +220,38 @@ __noinline int python_find(uint32_t level)
 	return walk->python.words_count ? PYTHON_WHOLE : PYTHON_NONE;
 }
 
+/* Drops the frames of the newest loop, which has none yet, and goes on with its caller. */
+__noinline int python_drop(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	struct python_walk *python;
+
+	if (!walk)
+		return PYTHON_MEMORY;
+	python = &walk->python;
+	python->words_count = python->sure_words;
+	python->hash = python->sure_hash;
+	python->flags &= ~(PYTHON_UNSURE | PYTHON_OPEN);
+	python->frame = python->caller;
+	python->frames = python->block_bytes = 0;
+	python->behind = python->above = 0;
+	return python_push(walk, 1, 0, 0) ? PYTHON_ON : PYTHON_DEPTH;
+}
+
+/* Returns why the walk ends at a frame, or goes on without it. What can't be read may well be the
+ * newest loop's frame behind other frames of that loop. */
+static __always_inline int python_failed(struct walk *walk, int why)
+{
+	const struct python_walk *python = &walk->python;
+	bool is_first = python->words_count == python->sure_words;
+
+	if (!(python->flags & PYTHON_UNSURE))
+		return why;
+	if (why != PYTHON_DAMAGED && !(why == PYTHON_MEMORY && is_first))
+		return why;
+	return python_drop(walk->level);
+}
+
 /*
  * Does a step of the walk: takes the next frames that are in the block, and reads a block if there
  * is none; or looks for a frame. Returns PYTHON_ON, or why the walk ends.
@@ -232,7 +269,7 @@ __noinline int python_step(uint32_t level)
 	if (!python->frame)
 		return python_find(level);
 	if (python_in_block(python) == PYTHON_BLOCK_BYTES && !python_fetch(walk))
-		return PYTHON_MEMORY;
+		return python_failed(walk, PYTHON_MEMORY);
 	for (uint32_t i = 0; i < PYTHON_RUN; i++) {
 		uint32_t at = python_in_block(python);
 		int r;
@@ -241,7 +278,7 @@ __noinline int python_step(uint32_t level)
 			break;
 		r = python_take(walk, at);
 		if (r != PYTHON_ON)
-			return r;
+			return python_failed(walk, r);
 		if (!python->frame)
 			break;
 	}

@@ -22,9 +22,10 @@
 
 /* struct python_walk.flags */
 #define PYTHON_STARTED 1U
-#define PYTHON_ALONE   2U /* the process has one interpreter */
-#define PYTHON_MEMO    4U /* the current state is the one of the memo */
-#define PYTHON_OPEN    8U /* the caller of the last frame isn't known yet */
+#define PYTHON_ALONE   2U  /* the process has one interpreter */
+#define PYTHON_MEMO    4U  /* the current state is the one of the memo */
+#define PYTHON_OPEN    8U  /* the caller of the last frame isn't known yet */
+#define PYTHON_UNSURE  32U /* the newest loop may have no frame yet (python_state.h) */
 
 /* Result of a step besides enum python_end: the walk goes on. */
 #define PYTHON_ON PYTHON_END_COUNT

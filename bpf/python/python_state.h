@@ -8,6 +8,12 @@
  * it has the thread_id. If the remembered state has no frame, the list is searched again, for the
  * thread may have another state by now. With several interpreters, all states of the thread that
  * have frames are walked one after the other, the newest first.
+ *
+ * Where the state has a CFrame (3.11, 3.12), a loop that begins makes its own CFrame the newest one
+ * some instructions before it puts a frame there. Until then the CFrame has what lay on the stack
+ * before, perhaps a frame of another call. So while the thread is in the loop's function, the
+ *newest loop's frames are believed if the frame for which it was entered has the caller that the
+ *CFrame before says. Else they are dropped: the loop has no frame yet.
  */
 #pragma once
 
@@ -20,6 +26,7 @@ int python_begin(uint32_t level);
 int python_start(uint32_t level);
 int python_interpreter(uint32_t level);
 int python_state(uint32_t level);
+int python_drop(uint32_t level);
 
 #ifdef __bpf__
 
@@ -171,11 +178,40 @@ __noinline int python_interpreter(uint32_t level)
 	return PYTHON_ON;
 }
 
+/* Returns whether the thread is in the function that is the interpreter's loop. (A blocked thread
+ * has no reason to be at its begin.) */
+static __always_inline bool python_in_loop(const struct walk *walk)
+{
+#ifdef WALKS_OTHERS
+	return false;
+#else
+	return walk->user.pc - walk->python.at.loop < walk->python.at.loop_bytes;
+#endif
+}
+
+/* Makes *frame, a CFrame, the frame that it has. Returns false if it can't be read. */
+static __always_inline bool python_of_cframe(struct walk *walk, uint64_t *frame)
+{
+	struct python_walk *python = &walk->python;
+	uint64_t words[2]; /* the frame, the CFrame before */
+
+	if (read_user(words, sizeof(words), *frame + python->at.cframe))
+		return false;
+	if (python_in_loop(walk) &&
+	    read_user(&python->caller, sizeof(python->caller), words[1] + python->at.cframe) == 0)
+		python->flags |= PYTHON_UNSURE;
+	*frame = words[0];
+	return true;
+}
+
 /* Reads the last frame of the current state; 0: the state is another thread's, or has no frame.
  * Returns false if the state can't be read. */
-static __always_inline bool python_leaf(struct python_walk *python, uint64_t *frame)
+static __always_inline bool python_leaf(struct walk *walk, uint64_t *frame)
 {
+	struct python_walk *python = &walk->python;
+
 	*frame = 0;
+	python->flags &= ~PYTHON_UNSURE;
 	if (!python_read(python, python->state_words, python->state))
 		return false;
 	if (python_word(python, python->at.thread_id) != python->self)
@@ -183,7 +219,7 @@ static __always_inline bool python_leaf(struct python_walk *python, uint64_t *fr
 	*frame = python_word(python, python->at.thread_frame);
 	if (!*frame || python->at.cframe == CPYTHON_NO)
 		return true;
-	return read_user(frame, sizeof(*frame), *frame + python->at.cframe) == 0;
+	return python_of_cframe(walk, frame);
 }
 
 __noinline int python_state(uint32_t level)
@@ -191,7 +227,7 @@ __noinline int python_state(uint32_t level)
 	struct walk *walk = walk_at(level);
 	struct python_walk *python;
 	uint64_t frame, state;
-	bool alone;
+	bool alone, has_frame;
 
 	if (!walk)
 		return PYTHON_MEMORY;
@@ -199,25 +235,28 @@ __noinline int python_state(uint32_t level)
 	alone = python->flags & PYTHON_ALONE;
 	if (python->threads >= PYTHON_THREADS_MAX)
 		return PYTHON_SEARCHED;
-	if (!python_leaf(python, &frame)) {
+	if (!python_leaf(walk, &frame)) {
 		if (!(python->flags & PYTHON_MEMO))
 			return PYTHON_MEMORY;
 		frame = 0; /* the memory is no state any more */
 	}
+	has_frame = frame || python->flags & PYTHON_UNSURE;
 	python->threads++;
 	state = python->state;
 	python->state = python_word(python, python->at.thread_next);
-	if (python->flags & PYTHON_MEMO || (frame && alone))
+	if (python->flags & PYTHON_MEMO || (has_frame && alone))
 		python->state = 0;
 	python->flags &= ~PYTHON_MEMO;
-	if (!frame)
+	if (!has_frame)
 		return PYTHON_ON;
 	python->frame = frame;
 	python->frames = 0;
 	python->behind = python->above = 0;
+	python->sure_words = python->words_count;
+	python->sure_hash = python->hash;
 	if (alone) {
 		python->interpreter = 0;
 		python_remember(walk, state);
 	}
-	return PYTHON_ON;
+	return frame ? PYTHON_ON : python_drop(level);
 }

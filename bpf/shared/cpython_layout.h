@@ -11,7 +11,9 @@
  *	  .interpreter_threads -> PyThreadState (.thread_next -> …); the thread's own state is the
  *				  one whose .thread_id is the thread's pthread_self(), the TLS
  *				  register's value
- *	    .thread_frame -> a frame, or (cframe != CPYTHON_NO) a CFrame whose .cframe -> a frame
+ *	    .thread_frame -> a frame, or (cframe != CPYTHON_NO) a CFrame, which lies in the newest
+ *			     loop's own frame: .cframe -> a frame, .cframe + 8 -> the CFrame of the
+ *			     loop before
  *	      .frame_previous -> the frame that called this frame
  *
  * A frame is a PyFrameObject (3.8 to 3.10) or an _PyInterpreterFrame. All needed fields of a frame
@@ -78,9 +80,11 @@ struct cpython {
 	 * to one object, and 0 to those for which no number is left. 0: there is no such field. */
 	uint16_t code_version;
 	uint32_t bytes_length, bytes_data; /* offsets in a bytes object */
+	uint32_t loop_bytes; /* of the function _PyEval_EvalFrameDefault; 0: not known */
+	uint64_t loop;	     /* its address in the process */
 };
 
-#define CPYTHON_WORDS 20 /* size of struct cpython in words of the arena */
+#define CPYTHON_WORDS 24 /* size of struct cpython in words of the arena */
 
 _Static_assert(sizeof(struct cpython) == CPYTHON_WORDS * 4, "it lies in words");
 

@@ -160,5 +160,6 @@ int cpython_loop(int fd, const struct elf_image *image, const struct cpython_sym
 	if (r < 0 && r != -ENOENT && r != -EFBIG && r != -EBADMSG)
 		return r;
 	take_pieces(search, file);
+	file->linked = search->pieces[0];
 	return file->loop_count ? 0 : -ENOENT;
 }

@@ -209,6 +209,108 @@ static void a_threads_states_in_several_interpreters_follow_each_other(void **st
 		expect_frames(PYTHON_WHOLE, {ENTRY(code[2]), 30}, {ENTRY(code[0]), 10});
 }
 
+#define LOOP 0x555500001000ULL
+
+/* A thread in the interpreter's loop (or right behind its end), called by `caller`; the newest
+ * CFrame has `leaf`. Returns where `leaf` is. */
+static uint64_t make_in_loop(uint64_t leaf, uint64_t caller, bool behind)
+{
+	uint64_t cframe, before = python_object(), thread;
+
+	python.at.loop = LOOP;
+	python.at.loop_bytes = 0x100;
+	python_tell();
+	maker.walk->user.pc = LOOP + (behind ? 0x100 : 0xff);
+	thread = make_thread(leaf);
+	memcpy(&cframe, maker_memory(thread + THREAD_FRAME, 8), sizeof(cframe));
+	maker_put(before + CFRAME, caller);
+	maker_put(cframe + CFRAME + 8, before);
+	return cframe + CFRAME;
+}
+
+static void make_with_cframe(enum cpython_entry entry)
+{
+	make(entry);
+	python.at.cframe = CFRAME;
+}
+
+static void a_loop_that_begins_has_no_frame_yet(void **state)
+{
+	/* What may lie on the stack, at the place of the loop's frame. */
+	for (int what = 0; what < 4; what++) {
+		uint64_t caller, leaf[] = {0, 0x1000, HEAP + 0x900, code[1]};
+
+		make_with_cframe(what % 2 ? CPYTHON_ENTRY_SHIM : CPYTHON_ENTRY_FLAG);
+		caller = what % 2 ? python_frame_add(code[0], 10, shim(0), 0)
+				  : python_frame_add(code[0], 10, 0, 1);
+		make_in_loop(leaf[what], caller, false);
+		expect_frames(PYTHON_WHOLE, {ENTRY(0), 0}, {ENTRY(code[0]), 10});
+		maker_done();
+	}
+	make_with_cframe(CPYTHON_ENTRY_FLAG); /* of the thread's first frame */
+	make_in_loop(0x1000, 0, false);
+	expect_frames(PYTHON_WHOLE, {ENTRY(0), 0});
+	(void)state;
+}
+
+static void frames_of_an_earlier_call_are_not_shown(void **state)
+{
+	uint64_t caller, old;
+
+	(void)state;
+	make_with_cframe(CPYTHON_ENTRY_FLAG);
+	old = python_frame_add(code[1], 20, python_frame_add(code[0], 10, 0, 1), 1);
+	old = python_frame_add(code[2], 30, old, 0);
+	caller = python_frame_add(code[3], 40, 0, 1);
+	make_in_loop(old, caller, false);
+	expect_frames(PYTHON_WHOLE, {ENTRY(0), 0}, {ENTRY(code[3]), 40});
+	maker_done();
+
+	make_with_cframe(CPYTHON_ENTRY_SHIM);
+	caller = python_frame_add(code[3], 40, shim(0), 0);
+	make_in_loop(python_frame_add(code[1], 20, 0, 1), caller, false); /* a generator's */
+	expect_frames(PYTHON_WHOLE, {ENTRY(0), 0}, {ENTRY(code[3]), 40});
+}
+
+static void a_loop_with_its_frame_shows_it(void **state)
+{
+	uint64_t caller, frame;
+
+	(void)state;
+	make_with_cframe(CPYTHON_ENTRY_FLAG);
+	caller = python_frame_add(code[0], 10, 0, 1);
+	frame = python_frame_add(code[2], 30, python_frame_add(code[1], 20, caller, 1), 0);
+	make_in_loop(frame, caller, false);
+	expect_frames(PYTHON_WHOLE, {FRAME(code[2]), 30}, {ENTRY(code[1]), 20},
+		      {ENTRY(code[0]), 10});
+	maker_done();
+
+	make_with_cframe(CPYTHON_ENTRY_SHIM);
+	caller = python_frame_add(code[0], 10, shim(0), 0);
+	frame = python_frame_add(code[2], 30, python_frame_add(code[1], 20, shim(caller), 0), 0);
+	make_in_loop(frame, caller, false);
+	expect_frames(PYTHON_WHOLE, {FRAME(code[2]), 30}, {ENTRY(code[1]), 20},
+		      {ENTRY(code[0]), 10});
+}
+
+static void damage_elsewhere_is_told(void **state)
+{
+	uint64_t caller, frame, leaf;
+
+	(void)state;
+	make_with_cframe(CPYTHON_ENTRY_FLAG);
+	caller = python_frame_add(code[0], 10, 0, 1);
+	leaf = make_in_loop(0x1000, caller, true); /* not in the loop's function */
+	assert_int_equal(python_walk(), PYTHON_MEMORY);
+	maker.walk->user.pc = LOOP;
+	frame = python_frame_add(code[1], 20, 0x1000, 0); /* a caller that isn't in memory */
+	maker_put(leaf, frame);
+	expect_frames(PYTHON_MEMORY, {FRAME(code[1]), 20});
+	maker_put(caller + FRAME_CODE, 0x1000); /* behind the newest loop */
+	maker_put(leaf, python_frame_add(code[1], 20, caller, 1));
+	expect_frames(PYTHON_MEMORY, {ENTRY(code[1]), 20});
+}
+
 int main(void)
 {
 #define WALK(test) cmocka_unit_test_teardown(test, end)
@@ -225,6 +327,10 @@ int main(void)
 		WALK(a_thread_without_python_has_no_frames),
 		WALK(the_search_ends),
 		WALK(a_threads_states_in_several_interpreters_follow_each_other),
+		WALK(a_loop_that_begins_has_no_frame_yet),
+		WALK(frames_of_an_earlier_call_are_not_shown),
+		WALK(a_loop_with_its_frame_shows_it),
+		WALK(damage_elsewhere_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
