@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "elf/fd_budget.h"
+#include "loop/beside.h"
 
 #define PMU	   "/sys/bus/event_source/devices/uprobe/"
 #define POINTS_MAX 128
@@ -244,10 +244,9 @@ int uprobes_open(struct uprobes **ret, int file_fd, const struct uprobe_point *p
 	return 0;
 }
 
-static void *close_one(void *arg)
+static void close_one(void *arg)
 {
 	close(*(const int *)arg);
-	return NULL;
 }
 
 /* Each close waits some 50 ms for the kernel's readers, so threads let them wait together. */
@@ -255,20 +254,14 @@ void uprobes_close(struct uprobes *uprobes)
 {
 	if (!uprobes)
 		return;
-	pthread_t threads[CALL_COUNT_OF + 2 * POINTS_MAX];
-	bool waits[CALL_COUNT_OF + 2 * POINTS_MAX] = {false};
-	for (size_t i = 1; i < uprobes->count; i++) {
-		waits[i] = pthread_create(&threads[i], NULL, close_one, &uprobes->fds[i]) == 0;
-		if (!waits[i])
-			close(uprobes->fds[i]);
+	struct beside closings[CALL_COUNT_OF + 2 * POINTS_MAX];
+	for (size_t i = 0; i < uprobes->count; i++) {
+		closings[i] = (struct beside){.run = close_one, .arg = &uprobes->fds[i]};
+		beside_begin(&closings[i]);
 	}
-	if (uprobes->count)
-		close(uprobes->fds[0]);
-	for (size_t i = 1; i < uprobes->count; i++) {
-		if (waits[i])
-			pthread_join(threads[i], NULL);
-	}
-	for (size_t i = 0; i < uprobes->count; i++)
+	for (size_t i = 0; i < uprobes->count; i++) {
+		beside_end(&closings[i]);
 		fd_budget_give();
+	}
 	free(uprobes);
 }

@@ -8,8 +8,9 @@
 #include "base/cleanup.h"
 #include "heap/allocating.h"
 #include "kind/kind.h"
+#include "loop/beside.h"
 
-#define FEW 1024 /* stacks, for which profiles needn't be made ready */
+#define FEW 1024 /* stacks, for which profiles needn't be made ready, nor a thread begin */
 
 static void grafting_init(struct grafting *grafting, const struct batch *batch, struct tree *tree,
 			  const struct stack_detail *detail)
@@ -24,11 +25,12 @@ static void grafting_done(struct grafting *grafting)
 	free(grafting->numbers);
 }
 
-/* Where the batch's stacks go. */
-struct destinations {
+/* The batch's stacks on their way into the stack cache. */
+struct caching {
+	const struct batch *batch;
+	const struct batch_entry *order;
 	struct stack_cache *stack_cache;
-	struct grafting of_ledger;
-	struct grafting *of_sinks; /* one for each sink */
+	struct grafting grafting;
 };
 
 static void add_weight(struct profile *profile, const struct batch_stack *stack, uint32_t node,
@@ -65,7 +67,7 @@ static void add_to_sink(const struct batch *batch, const struct sink *sink,
 	}
 }
 
-static void add_to_sinks(const struct batch *batch, struct destinations *to,
+static void add_to_sinks(const struct batch *batch, struct grafting *graftings,
 			 const struct batch_stack *stack, const struct merged *frames,
 			 struct batch_result *result)
 {
@@ -73,7 +75,7 @@ static void add_to_sinks(const struct batch *batch, struct destinations *to,
 		const struct sink *sink = &batch->sinks[s];
 
 		if (stack->subscribers & sink->bit && sink->profile->probe == stack->key.probe)
-			add_to_sink(batch, sink, &to->of_sinks[s], stack, frames, result);
+			add_to_sink(batch, sink, &graftings[s], stack, frames, result);
 	}
 }
 
@@ -112,18 +114,20 @@ static bool is_own_mapping(const struct batch *batch, const struct batch_stack *
 }
 
 /* Puts the stack into the stack cache: what it holds may be shown in later windows. */
-static void cache_stack(const struct batch *batch, struct destinations *to,
-			const struct batch_stack *stack, const struct merged *frames)
+static void cache_stack(struct caching *caching, const struct batch_stack *stack,
+			const struct merged *frames)
 {
+	const struct batch *batch = caching->batch;
 	struct grafted grafted = {0};
 	int64_t node = buf_error(&batch->text);
 
-	if (!kind_get(stack->key.probe)->holds || stack_cache_see(to->stack_cache, &stack->key))
+	if (!kind_get(stack->key.probe)->holds ||
+	    stack_cache_see(caching->stack_cache, &stack->key))
 		return;
 	if (node == 0)
-		node = batch_graft(&to->of_ledger, TREE_ROOT, batch, stack, frames, &grafted);
+		node = batch_graft(&caching->grafting, TREE_ROOT, batch, stack, frames, &grafted);
 	if (node < 0) {
-		stack_cache_refuse(to->stack_cache);
+		stack_cache_refuse(caching->stack_cache);
 		return;
 	}
 	struct cached_stack noted = {
@@ -137,12 +141,22 @@ static void cache_stack(const struct batch *batch, struct destinations *to,
 		.vms_own = stack->is_vms_own,
 	};
 	/* the stack cache counts what it refuses */
-	stack_cache_put(to->stack_cache, &stack->key, &noted);
+	stack_cache_put(caching->stack_cache, &stack->key, &noted);
 }
 
-static void name_stack(const struct batch *batch, struct destinations *to,
-		       const struct batch_stack *stack, const struct merged *frames,
-		       struct batch_result *result)
+static void cache_stacks(void *arg)
+{
+	struct caching *caching = arg;
+	const struct batch *batch = caching->batch;
+
+	for (size_t i = 0; i < batch->count; i++)
+		cache_stack(caching, &batch->stacks[caching->order[i].stack],
+			    batch->frames + caching->order[i].frames);
+}
+
+static void put_stack(const struct batch *batch, struct grafting *graftings,
+		      const struct batch_stack *stack, const struct merged *frames,
+		      struct batch_result *result)
 {
 	if (stack->subscribers)
 		result->truncated[stack->key.probe][stack->truncated] += stack->count.events;
@@ -150,9 +164,24 @@ static void name_stack(const struct batch *batch, struct destinations *to,
 		result->inline_unknown += stack->count.events;
 	if (stack->subscribers && stack->untold)
 		result->untold += stack->count.events;
-	cache_stack(batch, to, stack, frames);
 	if (stack->part != PART_MAPPED)
-		add_to_sinks(batch, to, stack, frames, result);
+		add_to_sinks(batch, graftings, stack, frames, result);
+}
+
+static void refuse_all(const struct batch *batch, struct batch_result *result)
+{
+	for (size_t i = 0; i < batch->count; i++)
+		result->refused += batch->stacks[i].count.events;
+}
+
+/* Returns whether some stack goes into the stack cache. */
+static bool is_cached(const struct batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		if (kind_get(batch->stacks[i].key.probe)->holds)
+			return true;
+	}
+	return false;
 }
 
 static uint64_t count_unnamed(const struct batch *batch)
@@ -164,50 +193,52 @@ static uint64_t count_unnamed(const struct batch *batch)
 	return unnamed;
 }
 
-static int destinations_init(struct destinations *to, const struct batch *batch,
-			     struct stack_cache *stack_cache)
+/* Puts the stacks into the sinks' profiles. */
+static void put_stacks(const struct batch *batch, const struct batch_entry *order,
+		       struct batch_result *result)
 {
-	static const struct stack_detail all = {.native_stack = true, .places = true};
+	struct grafting *graftings = calloc(batch->sinks_count + 1, sizeof(*graftings));
 
-	*to = (struct destinations){.stack_cache = stack_cache};
-	to->of_sinks = calloc(batch->sinks_count + 1, sizeof(*to->of_sinks));
-	if (!to->of_sinks)
-		return -ENOMEM;
-	grafting_init(&to->of_ledger, batch, stack_cache_tree(stack_cache), &all);
-	to->of_ledger.whole = true;
+	if (!graftings) {
+		refuse_all(batch, result);
+		return;
+	}
 	for (size_t s = 0; s < batch->sinks_count; s++) {
 		if (batch->count > FEW)
 			(void)profile_reserve(batch->sinks[s].profile, batch->count);
-		grafting_init(&to->of_sinks[s], batch, batch->sinks[s].profile->tree,
+		grafting_init(&graftings[s], batch, batch->sinks[s].profile->tree,
 			      &batch->sinks[s].detail);
 	}
-	return 0;
+	for (size_t i = 0; i < batch->count; i++)
+		put_stack(batch, graftings, &batch->stacks[order[i].stack],
+			  batch->frames + order[i].frames, result);
+	for (size_t s = 0; s < batch->sinks_count; s++)
+		grafting_done(&graftings[s]);
+	free(graftings);
 }
 
-static void destinations_done(struct destinations *to, const struct batch *batch)
-{
-	grafting_done(&to->of_ledger);
-	for (size_t s = 0; to->of_sinks && s < batch->sinks_count; s++)
-		grafting_done(&to->of_sinks[s]);
-	free(to->of_sinks);
-}
-
+/* Puts the stacks into the stack cache and, at the same time, into the sinks' profiles. */
 static void name_stacks(struct batch *batch, struct stack_cache *stack_cache,
 			struct batch_result *result)
 {
+	static const struct stack_detail all = {.native_stack = true, .places = true};
 	_cleanup_free_ struct batch_entry *order = batch_order(batch);
-	struct destinations to = {0};
+	struct caching caching = {.batch = batch, .order = order, .stack_cache = stack_cache};
+	struct beside beside = {.run = cache_stacks, .arg = &caching};
 
-	if (!order || destinations_init(&to, batch, stack_cache) < 0) {
-		for (size_t i = 0; i < batch->count; i++)
-			result->refused += batch->stacks[i].count.events;
+	if (!order) {
+		refuse_all(batch, result);
 		return;
 	}
-	for (size_t i = 0; i < batch->count; i++) {
-		name_stack(batch, &to, &batch->stacks[order[i].stack],
-			   batch->frames + order[i].frames, result);
-	}
-	destinations_done(&to, batch);
+	grafting_init(&caching.grafting, batch, stack_cache_tree(stack_cache), &all);
+	caching.grafting.whole = true;
+	if (batch->count > FEW && is_cached(batch))
+		beside_begin(&beside);
+	else
+		cache_stacks(&caching);
+	put_stacks(batch, order, result);
+	beside_end(&beside);
+	grafting_done(&caching.grafting);
 }
 
 void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct stack_cache *stack_cache,
