@@ -241,7 +241,8 @@ def test_with_a_probe_of_sched_waits_in_all_states_and_wake_ups_are_counted(prof
     usages = children(20)
     processes = counters(profiler)
     for pid, usage in usages.items():
-        assert switches(processes[pid]) == (usage.ru_nvcsw, usage.ru_nivcsw)
+        seen, told = switches(processes[pid]), (usage.ru_nvcsw, usage.ru_nivcsw)
+        assert seen == told or told_early(seen, told), (pid, seen, told)
 
     # One that was there when it was decided on: each wait has a wake-up.
     target = subprocess.Popen([program("turns"), "1", "1000000", "0", "1000"], stdout=subprocess.PIPE)
