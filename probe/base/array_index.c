@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/keys.h"
+#include "base/zeroed.h"
 
 void array_index_init(struct array_index *numbers, size_t item_bytes, size_t key_bytes)
 {
@@ -79,7 +80,7 @@ int array_index_reserve(struct array_index *numbers, const void *items, size_t m
 	bigger.size = numbers->size ? numbers->size * 2 : 16;
 	while (!has_room(&bigger, more))
 		bigger.size *= 2;
-	bigger.slots = calloc(bigger.size, sizeof(*bigger.slots));
+	bigger.slots = zeroed(bigger.size, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < numbers->size; i++) {

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/keys.h"
+#include "base/zeroed.h"
 
 struct map {
 	char *slots;
@@ -90,7 +91,7 @@ static int grow_map(struct map *map)
 	struct map bigger = *map;
 
 	bigger.capacity = map->capacity ? map->capacity * 2 : 16;
-	bigger.slots = calloc(bigger.capacity, map->slot_bytes);
+	bigger.slots = zeroed(bigger.capacity, map->slot_bytes);
 	if (!bigger.slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < map->capacity; i++) {

@@ -203,9 +203,12 @@ static void put_stacks(const struct batch *batch, const struct batch_entry *orde
 		refuse_all(batch, result);
 		return;
 	}
-	for (size_t s = 0; s < batch->sinks_count; s++)
+	for (size_t s = 0; s < batch->sinks_count; s++) {
+		if (batch->count > FEW)
+			(void)profile_reserve(batch->sinks[s].profile, batch->count);
 		grafting_init(&graftings[s], batch, batch->sinks[s].profile->tree,
 			      &batch->sinks[s].detail);
+	}
 	for (size_t i = 0; i < batch->count; i++)
 		put_stack(batch, graftings, &batch->stacks[order[i].stack],
 			  batch->frames + order[i].frames, result);
@@ -214,43 +217,28 @@ static void put_stacks(const struct batch *batch, const struct batch_entry *orde
 	free(graftings);
 }
 
-/* Makes the sinks' profiles ready for many stacks. */
-static void reserve_profiles(void *arg)
-{
-	const struct batch *batch = arg;
-
-	for (size_t s = 0; s < batch->sinks_count; s++)
-		(void)profile_reserve(batch->sinks[s].profile, batch->count);
-}
-
 /* Puts the stacks into the stack cache and the sinks' profiles; where they are many, by two
  * threads. */
 static void name_stacks(struct batch *batch, struct stack_cache *stack_cache,
 			struct batch_result *result)
 {
 	static const struct stack_detail all = {.native_stack = true, .places = true};
-	struct caching caching = {.batch = batch, .stack_cache = stack_cache};
-	struct beside reserving = {.run = reserve_profiles, .arg = batch};
-	struct beside cachings = {.run = cache_stacks, .arg = &caching};
-	bool are_many = batch->count > FEW;
-
-	if (are_many)
-		beside_begin(&reserving);
 	_cleanup_free_ struct batch_entry *order = batch_order(batch);
-	beside_end(&reserving);
+	struct caching caching = {.batch = batch, .order = order, .stack_cache = stack_cache};
+	struct beside beside = {.run = cache_stacks, .arg = &caching};
+
 	if (!order) {
 		refuse_all(batch, result);
 		return;
 	}
-	caching.order = order;
 	grafting_init(&caching.grafting, batch, stack_cache_tree(stack_cache), &all);
 	caching.grafting.whole = true;
-	if (is_cached(batch) && are_many)
-		beside_begin(&cachings);
+	if (is_cached(batch) && batch->count > FEW)
+		beside_begin(&beside);
 	else if (is_cached(batch))
 		cache_stacks(&caching);
 	put_stacks(batch, order, result);
-	beside_end(&cachings);
+	beside_end(&beside);
 	grafting_done(&caching.grafting);
 }
 

@@ -21,6 +21,9 @@
 	(300 * NS_PER_MS) /* of this for files, however long VMs have taken to tell                \
 			   */
 
+#define AHEAD	    16
+#define AHEAD_BYTES 384 /* of a stack: struct stack and some 35 words */
+
 static void naming_free(struct job *job)
 {
 	struct naming_job *naming = (struct naming_job *)job;
@@ -147,6 +150,17 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 		target->truncated[truncated] += events;
 }
 
+/* Finds a stack, and has its first words on their way from memory while others are looked at:
+ * counts have no order, so each stack lies in cold memory. */
+static const struct stack *find_ahead(const struct drain *drain, const struct stack_key *key)
+{
+	const struct stack *stack = window_find(drain->window, drain->ended_window, key);
+
+	for (size_t at = 64; stack && at < AHEAD_BYTES; at += 64)
+		__builtin_prefetch((const char *)stack + at);
+	return stack;
+}
+
 /* Joins some counts, until their stacks have so many words. */
 static bool join_some(void *arg)
 {
@@ -159,12 +173,15 @@ static bool join_some(void *arg)
 	for (int probe = 0; probe < PROBE_COUNT; probe++)
 		wanting[probe] = drain->setup.wanting(drain->setup.arg, drain->ended_window, probe);
 	while (drain->at < count && words < DRAIN_PIECE_WORDS) {
-		const struct counted *next = &counted[drain->at++];
-		const struct stack *stack =
-			window_find(drain->window, drain->ended_window, &next->key.stack);
+		const struct stack *stacks[AHEAD];
+		size_t some = count - drain->at < AHEAD ? count - drain->at : AHEAD;
 
-		join_one(drain, next, stack, wanting);
-		words += 4 + (stack ? stack->words_count : 0);
+		for (size_t i = 0; i < some; i++)
+			stacks[i] = find_ahead(drain, &counted[drain->at + i].key.stack);
+		for (size_t i = 0; i < some; i++) {
+			join_one(drain, &counted[drain->at++], stacks[i], wanting);
+			words += 4 + (stacks[i] ? stacks[i]->words_count : 0);
+		}
 	}
 	return drain->at < count;
 }

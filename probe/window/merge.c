@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "window/merge.h"
 
+#include <string.h>
+
 struct state {
 	const struct merging *in;
 	struct merged *out;
@@ -43,7 +45,10 @@ static bool has_frames(const struct merging *in)
 
 static void put_frame(struct state *state, size_t frame, enum merged_shown shown)
 {
-	state->out[state->count++] = (struct merged){(uint32_t)frame & 0xffffff, shown};
+	struct merged merged = {(uint32_t)frame & 0xffffff, shown};
+
+	/* as a whole: a store by its parts would first read a page that isn't there yet */
+	memcpy(&state->out[state->count++], &merged, sizeof(merged));
 }
 
 /* Returns whether the frame is the runtime's, as Python or Java frames leafward of it imply. */
