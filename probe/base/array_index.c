@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/keys.h"
-#include "base/zeroed.h"
 
 void array_index_init(struct array_index *numbers, size_t item_bytes, size_t key_bytes)
 {

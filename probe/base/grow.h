@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Arrays that grow by doubling. Any thread, each array by one at a time. */
+/* Arrays that grow by doubling, and memory for hash tables. Any thread, each array by one at a
+ * time. */
 #pragma once
 
 #include <errno.h>
@@ -26,3 +27,11 @@ void *array_grown(void *array, size_t *capacity, size_t needed, size_t first, si
 		}                                                                                  \
 		grown_ ? 0 : -ENOMEM;                                                              \
 	})
+
+/*
+ * Returns `count` items of `bytes` each, all zeros, for free(); NULL: no memory. The pages of a
+ * large one are there, which those of calloc() aren't: who reads such a page before writing it, as
+ * a hash table does, has a second fault, which interrupts each CPU that runs another of our
+ * threads.
+ */
+void *zeroed(size_t count, size_t bytes);

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/keys.h"
-#include "base/zeroed.h"
 
 struct map {
 	char *slots;
