@@ -110,15 +110,16 @@ $(BUILD)/stackprobe-lines: line_reader/line_reader.c probe/proc/capset.c line_re
 	$(call say,link)
 	$(Q)$(CC) $(ALLFLAGS) $(HARDENING) $(HARDLINK) $(LDFLAGS) $(if $(SANFLAGS),,-s) -o $@ $(filter %.c,$^) $(shell pkg-config --libs libdw libelf)
 
-# The agent for Java VMs: linked with nothing, so that it loads beside any libc (jvm_agent/README.md).
+# The agent for Java VMs: linked with nothing, so that it loads beside any libc (jvm_agent/README.md). It is sampled
+# as the rest of the VM is: it has names and unwind tables.
 AGENTFLAGS := -std=gnu17 $(WARNINGS) -O2 -g0 -fPIC -ffreestanding -fvisibility=hidden \
-              -fno-stack-protector -fno-tree-loop-distribute-patterns -fno-asynchronous-unwind-tables \
+              -fno-stack-protector -fno-tree-loop-distribute-patterns -fasynchronous-unwind-tables \
               -Wno-cast-function-type
 AGENTSOURCES := $(sort $(wildcard jvm_agent/*.c))
 $(BUILD)/stackprobe-agent.so: $(AGENTSOURCES) $(wildcard jvm_agent/*.h)
 	@mkdir -p $(@D)
 	$(call say,agent)
-	$(Q)$(CC) $(AGENTFLAGS) -shared -nostdlib -Wl,--no-undefined,--hash-style=both,-z,noexecstack -s \
+	$(Q)$(CC) $(AGENTFLAGS) -shared -nostdlib -Wl,--no-undefined,--hash-style=both,-z,noexecstack \
 		-o $@ $(AGENTSOURCES)
 
 # The agent that records by JFR (jvm_agent/jfr), for JDK 8 and later. --release 8 would do without jdk.jfr,

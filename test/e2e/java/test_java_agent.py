@@ -1,8 +1,10 @@
 """java_source: agent, by the daemon: whom it asks, what GET says, what it takes names from, and that it
 leaves nothing."""
 import os
+import re
 import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 import java_symbols
 from beside import own_folder
 from folded import Profile
-from helpers import HZ, Daemon, missing_privilege, wait_for
+from helpers import HZ, ROOT, Daemon, missing_privilege, wait_for
 from java_session import JavaSession
 from java_truth import OUTSIDE, Truth, merged
 from java_vm import Vm
@@ -175,6 +177,19 @@ def test_a_folder_that_was_taken_away_is_made_again(profiler, vm):
     wait_for(is_read, 60, every=0.5)
     profiler.put_ok({"state": "stopped"})
     wait_for(lambda: one.left() == [], why="nothing is left")
+
+
+def test_the_agents_own_functions_have_names_and_unwind_rows():
+    """They run in the VM, and are sampled there."""
+    built = ROOT / "build/stackprobe-agent.so"
+
+    def read(*options):
+        return subprocess.run(["readelf", *options, built], capture_output=True, text=True, check=True).stdout
+
+    symbols = [line.split() for line in read("-sW").split("\n") if " FUNC " in line]
+    starts = {int(symbol[1], 16) for symbol in symbols}
+    rows = {int(start, 16) for start in re.findall(r"FDE .* pc=([0-9a-f]+)\.\.", read("-wF"))}
+    assert len(starts) > 30 and starts <= rows
 
 
 def test_one_that_is_not_wanted_any_more_is_left(profiler, vm):
