@@ -275,6 +275,13 @@ void engine_targets(const struct engine *engine,
 	targets_each(engine->targets, each, arg);
 }
 
+const char *engine_map_flag(const struct engine *engine, const struct target *target)
+{
+	struct perfmap_process process = target_perfmap(target);
+
+	return perfmap_is_there(engine->files, &process) ? NULL : target->map_flag;
+}
+
 const struct target *engine_target(struct engine *engine, pid_t pid)
 {
 	const struct target *target = target_table_current(targets_table(engine->targets), pid);

@@ -274,6 +274,10 @@ uint64_t engine_stats_lost(const struct engine_stats *stats, enum probe probe, e
 void engine_targets(const struct engine *engine,
 		    void (*each)(void *arg, const struct target *target), void *arg);
 
+/* Returns how a target is told to write a perf map (symbol/perfmap_flags.h); NULL: it has written
+ * one, or nothing is known. Constant. */
+const char *engine_map_flag(const struct engine *engine, const struct target *target);
+
 /*
  * Returns the target that has the pid now, borrowed, to name it. If its container isn't known yet
  * it is looked up. NULL: it isn't followed.

@@ -106,6 +106,14 @@ void perfmap_meet(struct symbol_files *files, const struct perfmap_process *proc
 		perfmap_submit(files, map, false);
 }
 
+bool perfmap_is_there(const struct symbol_files *files, const struct perfmap_process *process)
+{
+	struct perfmap_key key = {(uint64_t)process->pid, process->id};
+	struct perfmap *const *slot = map_get(files->perfmaps, &key);
+
+	return slot && (*slot)->seen.found.inode;
+}
+
 struct perfmap *perfmap_of(struct symbol_files *files, const struct perfmap_process *process)
 {
 	struct perfmap *map = map_of(files, process);

@@ -40,6 +40,9 @@ struct perfmap_process {
  * any time. */
 void perfmap_meet(struct symbol_files *files, const struct perfmap_process *process);
 
+/* Returns whether the process has written a map, as far as is known. */
+bool perfmap_is_there(const struct symbol_files *files, const struct perfmap_process *process);
+
 /* Returns the process's map, in a round; borrowed until the next round. NULL if there is no room
  * for more maps. */
 struct perfmap *perfmap_of(struct symbol_files *files, const struct perfmap_process *process);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "symbol/perfmap_flags.h"
 #include "target/target_memory.h"
 
 /* A file found by root's processes, or by its owner's, is shared with all other ones. */
@@ -65,15 +66,20 @@ struct symbol_file *target_file_of(struct targets *targets, struct inspection *e
 	return symbol_files_get(targets->files, &opened->fd, &opened->stat, mapping->path, &search);
 }
 
+static bool is_program(const struct inspection *e, size_t i)
+{
+	const struct opened *opened = &e->opened[i];
+
+	return e->has_program && opened->known && opened->stat.st_dev == e->program.st_dev &&
+	       opened->stat.st_ino == e->program.st_ino;
+}
+
 /* Finds the file that is the program itself. */
 static struct symbol_file *program_of(const struct inspection *e, struct symbol_file **files,
 				      size_t count)
 {
-	for (size_t i = 0; e->has_program && i < count; i++) {
-		const struct opened *opened = &e->opened[i];
-
-		if (opened->known && opened->stat.st_dev == e->program.st_dev &&
-		    opened->stat.st_ino == e->program.st_ino)
+	for (size_t i = 0; i < count; i++) {
+		if (is_program(e, i))
 			return files[i];
 	}
 	return NULL;
@@ -103,6 +109,18 @@ static struct maps as_many_as_fit(const struct targets *targets, const struct ta
 		*paths_bytes += bytes;
 	}
 	return maps;
+}
+
+/* Finds out how it is told to name the code that it makes. */
+static const char *find_map_flag(const struct inspection *e, const struct maps *maps)
+{
+	const char *flag = NULL;
+
+	for (size_t i = 0; !flag && i < maps->count; i++) {
+		if (maps->mappings[i].kind == MAPPING_FILE && e->opened[i].same == i)
+			flag = perfmap_flag(maps->mappings[i].path, is_program(e, i));
+	}
+	return flag;
 }
 
 /* Updates the space; takes over the files. */
@@ -152,6 +170,7 @@ void target_take_maps(struct targets *targets, struct target *target, struct ins
 	symbol_root_unref(root);
 	targets->stats.mappings_left_out += e->left_out + e->maps.count - maps.count;
 	target->netns_id = e->netns_id;
+	target->map_flag = find_map_flag(e, &maps);
 	if (target->program != e->program_id)
 		target_memory_drop(target);
 	target->program = e->program_id;

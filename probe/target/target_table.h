@@ -91,8 +91,9 @@ struct target {
 	uint64_t uncovered_ns;	 /* a stack of that time needs newer maps; 0: none */
 	uint32_t read_for_pages; /* exec_pages that stacks told when its maps were read */
 	struct address_space *space;
-	struct spans *spans; /* as the kernel's side has them; NULL: none yet */
-	bool unpublished;    /* newer spans found no room */
+	struct spans *spans;  /* as the kernel's side has them; NULL: none yet */
+	bool unpublished;     /* newer spans found no room */
+	const char *map_flag; /* symbol/perfmap_flags.h; NULL: none is known. Constant */
 	/* Not sampled before its spans have all tables, since that time; 0: sampled. */
 	uint64_t arming_ns;
 

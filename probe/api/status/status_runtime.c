@@ -49,6 +49,15 @@ void status_runtime(struct json *json, const struct target *target)
 	json_text(json, "runtime", both[0] ? both : "native");
 }
 
+void status_map_flag(struct json *json, const struct services *services,
+		     const struct target *target)
+{
+	const char *flag = engine_map_flag(services->engine, target);
+
+	if (flag)
+		json_text(json, "names_with", flag);
+}
+
 void status_java_vm(struct json *json, const struct services *services, const struct target *target)
 {
 	struct java_state state;

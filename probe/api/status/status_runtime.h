@@ -9,6 +9,11 @@
  * "python 3.17.0: unsupported version". */
 void status_runtime(struct json *json, const struct target *target);
 
+/* Adds "names_with" to a target whose runtime makes code and names it only if it is told to, and
+ * hasn't named any: how it is told (symbol/perfmap_flags.h). */
+void status_map_flag(struct json *json, const struct services *services,
+		     const struct target *target);
+
 /* Adds to a target that is a Java VM: where its stacks come from ("java_source"), why
  * ("java_reason"), and the state of its agent ("java_agent", java/agents/agents.h). */
 void status_java_vm(struct json *json, const struct services *services,

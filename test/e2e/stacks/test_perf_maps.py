@@ -72,6 +72,17 @@ def test_made_code_has_the_name_that_its_process_tells(profiler, start, perf_map
     assert lost(profiler) == set()
 
 
+def test_whose_runtime_names_code_if_it_is_told_to_is_told_how(profiler, start, copy, perf_map):
+    target, other = start(copy("jit", "node"), "leaf", 60), start("jit", "leaf", 60)
+    profiler.profile(pids=[target.pid, other.pid], frequency=HZ)
+    leaf_frames(profiler, target.pid)
+    assert "--perf-basic-prof" in profiler.processes()[target.pid]["names_with"]
+    assert "names_with" not in profiler.processes()[other.pid]
+    perf_map(target.pid, "named")
+    wait_for(lambda: "named_[j]" in counted(profiler, target.pid), why="its map is read")
+    assert "names_with" not in profiler.processes()[target.pid]
+
+
 def test_what_is_told_later_counts_from_then_on(profiler, start, perf_map):
     target = start("jit", "leaf", 60)
     profiler.profile(pids=[target.pid], frequency=HZ)
