@@ -86,11 +86,11 @@ void *map_get(const struct map *map, const void *key)
 	return *slot ? slot + map->value_offset : NULL;
 }
 
-static int grow_map(struct map *map)
+static int resize_map(struct map *map, size_t capacity)
 {
 	struct map bigger = *map;
 
-	bigger.capacity = map->capacity ? map->capacity * 2 : 16;
+	bigger.capacity = capacity;
 	bigger.slots = zeroed(bigger.capacity, map->slot_bytes);
 	if (!bigger.slots)
 		return -ENOMEM;
@@ -106,6 +106,16 @@ static int grow_map(struct map *map)
 	return 0;
 }
 
+int map_reserve(struct map *map, size_t more)
+{
+	size_t left = map->max_entries - map->count, capacity = map->capacity;
+	size_t count = map->count + (more < left ? more : left);
+
+	while (count > capacity / 4 * 3)
+		capacity = capacity ? capacity * 2 : 16;
+	return capacity == map->capacity ? 0 : resize_map(map, capacity);
+}
+
 int map_put(struct map *map, const void *key, void **value)
 {
 	void *old = map_get(map, key);
@@ -116,12 +126,9 @@ int map_put(struct map *map, const void *key, void **value)
 	}
 	if (map->count >= map->max_entries)
 		return -ENOSPC;
-	if (map->count + 1 > map->capacity / 4 * 3) {
-		int r = grow_map(map);
-
-		if (r < 0)
-			return r;
-	}
+	int r = map_reserve(map, 1);
+	if (r < 0)
+		return r;
 	char *slot = slot_at(map, find_slot(map, key));
 	*slot = 1;
 	memcpy(slot + KEY_OFFSET, key, map->key_bytes);

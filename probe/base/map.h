@@ -32,6 +32,9 @@ void *map_get(const struct map *map, const void *key);
  * 1 if the key is new, 0 if it was there, -ENOSPC if the map is full, or -ENOMEM. */
 int map_put(struct map *map, const void *key, void **value);
 
+/* Makes room for so many more entries, or as many as the map may have. Returns 0, or -ENOMEM. */
+int map_reserve(struct map *map, size_t more);
+
 /* Removes an entry. Returns whether the key was there. */
 bool map_del(struct map *map, const void *key);
 

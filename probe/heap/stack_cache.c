@@ -101,6 +101,16 @@ void stack_cache_begin(struct stack_cache *stack_cache)
 	stack_cache->window++;
 }
 
+void stack_cache_reserve(struct stack_cache *stack_cache, size_t stacks)
+{
+	size_t known = map_count(stack_cache->entries);
+
+	if (stacks <= known) /* most of them are known, probably */
+		return;
+	(void)map_reserve(stack_cache->entries, stacks - known);
+	(void)tree_reserve(stack_cache->contents.tree, stacks - known);
+}
+
 bool stack_cache_see(struct stack_cache *stack_cache, const struct stack_key *key)
 {
 	struct stack_entry *entry = map_get(stack_cache->entries, key);

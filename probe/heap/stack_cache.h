@@ -45,6 +45,9 @@ void stack_cache_free(struct stack_cache *stack_cache);
 /* Begins a window. */
 void stack_cache_begin(struct stack_cache *stack_cache);
 
+/* Makes room for a window of that many stacks. Without memory room is made as they are put. */
+void stack_cache_reserve(struct stack_cache *stack_cache, size_t stacks);
+
 /* Notes that the stack occurs in this window. Returns true if it is known: nothing is to be put. */
 bool stack_cache_see(struct stack_cache *stack_cache, const struct stack_key *key);
 

@@ -149,6 +149,8 @@ static void cache_stacks(void *arg)
 	struct caching *caching = arg;
 	const struct batch *batch = caching->batch;
 
+	if (batch->count > FEW)
+		stack_cache_reserve(caching->stack_cache, batch->count);
 	for (size_t i = 0; i < batch->count; i++)
 		cache_stack(caching, &batch->stacks[caching->order[i].stack],
 			    batch->frames + caching->order[i].frames);

@@ -194,12 +194,31 @@ static void at_the_maximum_only_known_names_are_found(void **state)
 	intern_free(NULL);
 }
 
+/* Values stay where they are while there is room: nothing is moved. */
+static void what_was_reserved_needs_no_growth(void **state)
+{
+	uint32_t *values[KEYS];
+	struct map *map;
+
+	(void)state;
+	assert_int_equal(map_new(&map, sizeof(uint32_t), sizeof(uint32_t), KEYS), 0);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(map_put(map, &i, (void **)&values[i]), 1);
+	assert_int_equal(map_reserve(map, SIZE_MAX), 0); /* as many as it may have */
+	for (uint32_t i = 0; i < KEYS; i++)
+		assert_int_equal(map_put(map, &i, (void **)&values[i]), i < 5 ? 0 : 1);
+	for (uint32_t i = 0; i < KEYS; i++)
+		assert_ptr_equal(map_get(map, &i), values[i]);
+	map_free(map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_puts_and_deletes_agree_with_a_simple_model),
 		cmocka_unit_test(a_full_map_refuses_new_keys_and_keeps_the_old),
 		cmocka_unit_test(odd_sizes_of_keys_and_values_are_kept_apart),
+		cmocka_unit_test(what_was_reserved_needs_no_growth),
 		cmocka_unit_test(an_empty_map_has_nothing_to_find_delete_or_walk),
 		cmocka_unit_test(a_name_has_one_number_and_comes_back_as_it_was),
 		cmocka_unit_test(names_may_be_empty_long_and_hold_any_byte),
