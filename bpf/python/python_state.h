@@ -20,6 +20,7 @@
 #include "bpf/python/python_code.h"
 
 #define PYTHON_INTERPRETERS_MAX 64
+#define PYTHON_STATE_BYTES	4096U /* more than a thread's state has */
 #define PYTHON_THREADS_MAX	1024
 
 int python_begin(uint32_t level);
@@ -189,7 +190,7 @@ static __always_inline bool python_in_loop(const struct walk *walk)
 #endif
 }
 
-/* Makes *frame, a CFrame, the frame that it has. Returns false if it can't be read. */
+/* Makes *frame, a CFrame, the frame that it has. Returns false if that isn't known. */
 static __always_inline bool python_of_cframe(struct walk *walk, uint64_t *frame)
 {
 	struct python_walk *python = &walk->python;
@@ -197,10 +198,16 @@ static __always_inline bool python_of_cframe(struct walk *walk, uint64_t *frame)
 
 	if (read_user(words, sizeof(words), *frame + python->at.cframe))
 		return false;
-	if (python_in_loop(walk) &&
-	    read_user(&python->caller, sizeof(python->caller), words[1] + python->at.cframe) == 0)
-		python->flags |= PYTHON_UNSURE;
 	*frame = words[0];
+	if (!python_in_loop(walk))
+		return true;
+	if (read_user(&python->caller, sizeof(python->caller), words[1] + python->at.cframe))
+		return words[0] != 0;
+	/* Nobody called a thread's first loop, whose CFrame before lies in the state itself. If
+	 * another loop has no caller, its CFrame isn't filled in at all yet. */
+	if (!python->caller && words[1] - python->state >= PYTHON_STATE_BYTES)
+		return false;
+	python->flags |= PYTHON_UNSURE;
 	return true;
 }
 

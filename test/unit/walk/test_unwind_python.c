@@ -224,7 +224,7 @@ static uint64_t make_in_loop(uint64_t leaf, uint64_t caller, bool behind)
 	thread = make_thread(leaf);
 	memcpy(&cframe, maker_memory(thread + THREAD_FRAME, 8), sizeof(cframe));
 	maker_put(before + CFRAME, caller);
-	maker_put(cframe + CFRAME + 8, before);
+	maker_put(cframe + CFRAME + 8, caller ? before : thread + OBJECT_BYTES - 16);
 	return cframe + CFRAME;
 }
 
@@ -251,6 +251,23 @@ static void a_loop_that_begins_has_no_frame_yet(void **state)
 	make_in_loop(0x1000, 0, false);
 	expect_frames(PYTHON_WHOLE, {ENTRY(0), 0});
 	(void)state;
+}
+
+/* The CFrame before isn't there yet either. */
+static void a_loop_whose_caller_is_not_known_is_told(void **state)
+{
+	uint64_t leaf;
+
+	(void)state;
+	make_with_cframe(CPYTHON_ENTRY_SHIM);
+	leaf = make_in_loop(0, python_frame_add(code[0], 10, shim(0), 0), false);
+	expect_frames(PYTHON_WHOLE, {ENTRY(0), 0}, {ENTRY(code[0]), 10});
+	maker_put(leaf + 8, 0x1000);
+	assert_int_equal(python_walk(), PYTHON_MEMORY);
+	python_place(PYTHON_STATE_BYTES);
+	maker_put(leaf + 8, python_object()); /* zeros, not near the state */
+	assert_int_equal(python_walk(), PYTHON_MEMORY);
+	assert_int_equal(maker.walk->python.words_count, 0);
 }
 
 static void frames_of_an_earlier_call_are_not_shown(void **state)
@@ -328,6 +345,7 @@ int main(void)
 		WALK(the_search_ends),
 		WALK(a_threads_states_in_several_interpreters_follow_each_other),
 		WALK(a_loop_that_begins_has_no_frame_yet),
+		WALK(a_loop_whose_caller_is_not_known_is_told),
 		WALK(frames_of_an_earlier_call_are_not_shown),
 		WALK(a_loop_with_its_frame_shows_it),
 		WALK(damage_elsewhere_is_told),
