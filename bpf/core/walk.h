@@ -102,8 +102,7 @@ struct python_walk {
 	uint64_t interpreter, state, frame; /* what the next step looks at; 0: none */
 	uint64_t above;			    /* the frame that `frame` called; 0: none */
 	uint64_t behind;		    /* an earlier frame: meeting it again means a circle */
-	/* PYTHON_UNSURE: the frame that called the newest loop; words and hash before its frames.
-	 */
+	/* PYTHON_UNSURE: the newest loop's caller; hash and words before that loop's frames. */
 	uint64_t caller, sure_hash;
 	uint32_t sure_words;
 	uint64_t hash;

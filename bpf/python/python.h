@@ -238,8 +238,8 @@ __noinline int python_drop(uint32_t level)
 	return python_push(walk, 1, 0, 0) ? PYTHON_ON : PYTHON_DEPTH;
 }
 
-/* Returns why the walk ends at a frame, or goes on without it. What can't be read may well be the
- * newest loop's frame behind other frames of that loop. */
+/* Returns why the walk ends; or, if the newest loop may have no frame yet, goes on with its caller.
+ * If frames of that loop were read and the next one can't be, the walk ends: it may be a frame. */
 static __always_inline int python_failed(struct walk *walk, int why)
 {
 	const struct python_walk *python = &walk->python;

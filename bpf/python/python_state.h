@@ -12,8 +12,8 @@
  * Where the state has a CFrame (3.11, 3.12), a loop that begins makes its own CFrame the newest one
  * some instructions before it puts a frame there. Until then the CFrame has what lay on the stack
  * before, perhaps a frame of another call. So while the thread is in the loop's function, the
- *newest loop's frames are believed if the frame for which it was entered has the caller that the
- *CFrame before says. Else they are dropped: the loop has no frame yet.
+ * newest loop's frames are believed if the frame for which it was entered has the caller that the
+ * CFrame before says. Else they are dropped: the loop has no frame yet.
  */
 #pragma once
 

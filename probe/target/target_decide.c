@@ -135,6 +135,7 @@ bool target_evaluate(const struct targets *targets, struct target *target)
 		target->match.probes |= target->match.judged_probes & wanted;
 		target->match.pending = 0;
 	}
+	target->match.unread = 0;
 	target->match.unnamed = placed.unnamed & wanted & ~target->match.probes;
 	target->match.pending |= target->match.unnamed;
 	if (target_is_alive(target))

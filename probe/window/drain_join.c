@@ -133,11 +133,10 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 	}
 	uint32_t unknown = target->match.unread | target->match.pending;
 
-	if (!bits && unknown & 1u << key->probe) {
+	/* What it holds may be shown later, once it is decided on. */
+	if (!bits && unknown & 1u << key->probe)
 		drain_lose(drain, key->probe, LOST_PROCESS_UNKNOWN, events);
-		return;
-	}
-	if (!bits)
+	else if (!bits)
 		drain->stats.unwanted[key->probe] += counted->count.samples;
 	bits &= ~drain->setup.told_by_others(drain->setup.arg, target, key->probe);
 	/* A subscriber that began in the middle of the window may ask what is held of it. */
