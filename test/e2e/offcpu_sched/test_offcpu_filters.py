@@ -57,7 +57,7 @@ def test_a_long_wait_that_was_to_be_short_is_in_each_window(profiler, start):
     profile_offcpu(profiler, pids=[target.pid], minblock=5000)
     truth, windows = go_while(target, lambda: profiler.folded("offcpu"))
     seen = Seen(profiler, pid=target.pid)
-    assert windows > 5, "they end while it waits"
+    assert windows > 1, "they end while it waits"
     assert seen.waits("main", "nap_1s") == truth["nap_1s"]["switches"] == 1
     assert_time(seen.ns("main", "nap_1s"), truth["nap_1s"], windows)  # each rounded up
     assert not any(profiler.probe("offcpu")["lost"].values())

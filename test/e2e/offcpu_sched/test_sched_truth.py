@@ -141,7 +141,7 @@ def test_slow_ones_are_the_spinners_that_wait_for_each_other(profiler, start):
     wait_for(lambda: len(slow_ones(profiler)) >= surely, why=f"{surely} events, each of them")
     slow = slow_ones(profiler)
     assert len(slow) <= surely + slots.get(1024, 0)
-    assert all(event["lat_us"] > 2000 for event in slow)
+    assert all(event["lat_us"] >= 2000 for event in slow), slow  # whole microseconds
     assert {event["tid"] for event in slow} <= spinners
     assert len({event["tid"] for event in slow}) >= 2
     assert surely >= 20

@@ -8,14 +8,18 @@ import pytest
 from helpers import PROGRAMS, missing_privilege
 
 WEIGHT = 7
+NO_ITERATOR = 77  # halves.c
 
 
 def made(scene):
     """What came of the events of that scene, and what the program wrote beside."""
     if missing_privilege():
         pytest.skip(missing_privilege())
-    done = subprocess.run([str(PROGRAMS.parent / "bpf/halves"), scene], timeout=60, check=True,
+    done = subprocess.run([str(PROGRAMS.parent / "bpf/halves"), scene], timeout=60, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode == NO_ITERATOR:
+        pytest.skip("this kernel lets no iterator over a map's elements be loaded")
+    assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert seen["samples"] == sum(c["samples"] for window in seen["windows"] for c in window), seen
     return seen, done.stderr.decode()
