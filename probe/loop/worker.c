@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "loop/turn.h"
 #include "loop/worker_state.h"
 
 #define STACK_BYTES (8 * 1024 * 1024) /* libiberty prints by deep recursion; virtual only */
@@ -117,8 +118,8 @@ static void *serve_jobs(void *arg)
 	struct thread *self = arg;
 	struct worker *worker = self->worker;
 
-	if (worker->has_priority) /* sets this thread's value; a failure changes nothing */
-		setpriority(PRIO_PROCESS, 0, worker->priority);
+	if (worker->set_turn)
+		worker->set_turn(worker->nice);
 	pthread_mutex_lock(&worker->lock);
 	while (worker->thread == self && !worker->closing) {
 		struct job *job = queue_take(worker, &self->owner);
@@ -311,8 +312,14 @@ int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_
 
 void worker_set_nice(struct worker *worker, int nice)
 {
-	worker->priority = getpriority(PRIO_PROCESS, 0) + nice;
-	worker->has_priority = true;
+	worker->nice = getpriority(PRIO_PROCESS, 0) + nice;
+	worker->set_turn = turn_set_nice;
+}
+
+void worker_be_prompt(struct worker *worker, int nice)
+{
+	worker_set_nice(worker, nice);
+	worker->set_turn = turn_be_prompt;
 }
 
 static uint64_t end_of(const struct worker *worker, const struct thread *thread)
