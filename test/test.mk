@@ -58,6 +58,19 @@ build/test/programs/allocations_%: test/programs/memory/allocations.c $(BAREHEAD
 build/test/programs/sizes_%: test/programs/memory/sizes.c $(BAREHEADERS)
 	$(with_allocator)
 
+# What has no CFI: a program's own code, and musl's, as Alpine ships it.
+MIXTURES := bare
+ifneq ($(shell command -v musl-gcc 2>/dev/null),)
+MIXTURES += musl musl_static musl_static_stripped
+endif
+PROGRAMS += $(MIXTURES:%=build/test/programs/mixture_%)
+NOCFIFLAGS := -fno-asynchronous-unwind-tables -fno-unwind-tables
+MIXTUREFLAGS_musl_static := -static
+MIXTUREFLAGS_musl_static_stripped := -static -s
+build/test/programs/mixture_%: test/programs/optimized/mixture.c $(BAREHEADERS)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(if $(findstring musl,$*),musl-gcc,$(CC)) -std=gnu17 $(BAREFLAGS) $(NOCFIFLAGS) $(MIXTUREFLAGS_$*) -o $@ $<
 
 # As Go's users build it, and as many of them ship it.
 ifneq ($(shell command -v go 2>/dev/null),)
@@ -198,6 +211,12 @@ build/test/bpf/%: test/bpf/%.c build/test/bpf/%.skel.h
 # Prints unwind tables: what test/cfi/check compares with readelf.
 PROGRAMS += $(BUILD)/test/cfi/dump
 $(BUILD)/test/cfi/dump: test/cfi/dump.c $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
+
+# Compares rows that are made from code with CFI's: what test/cfi/check_flow runs.
+$(BUILD)/test/cfi/flow_compare: test/cfi/flow_compare.c $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
@@ -468,8 +487,9 @@ check-storm: ## start 1,000 processes a second in a container for 30 s, three ti
 	STORM_SECONDS=30 STORMS=3 $(MAKE) e2e BESIDE=1 E2E_TESTS=test/e2e/containers/test_containers_storm.py PYTESTFLAGS=-s
 
 .PHONY: check-cfi
-check-cfi: $(BUILD)/test/cfi/dump ## compare unwind tables with readelf: /usr/lib, /usr/bin, arm64 (minutes)
+check-cfi: $(BUILD)/test/cfi/dump $(BUILD)/test/cfi/flow_compare ## compare unwind tables with readelf, and rows made from code with CFI: /usr/lib, /usr/bin, arm64 (minutes)
 	test/cfi/check $<
+	test/cfi/check_flow $(BUILD)/test/cfi/flow_compare
 
 .PHONY: check-kernels
 check-kernels: all $(BUILD)/test/sched/hists $(addprefix build/test/programs/,chain frames altstack syscalls strands naps hang allocations grow pretends) ## profile on Debian's kernels 5.10 to the newest, in QEMU (minutes)

@@ -145,8 +145,9 @@ static __always_inline bool caller_of_end(struct walk *walk, struct caller *call
 /*
  * Finds the caller of code without CFI. In a file that has CFI elsewhere such code is mostly
  * hand-written and a leaf; in a file without CFI, or made at run time, it keeps frame pointers or
- * can't be walked. A chain of frame pointers ends with 0, but a leaf may have a 0 in the register
- * for any reason. Returns STEP_ON, STEP_END, or why the walk ends.
+ * can't be walked. A chain of frame pointers ends with 0, but a leaf, and code that doesn't keep
+ * frame pointers, may have a 0 in the register for any reason. Returns STEP_ON, STEP_END, or why
+ * the walk ends.
  */
 __noinline int caller_bare(uint32_t level, uint32_t keeps_frames)
 {
@@ -164,7 +165,7 @@ __noinline int caller_bare(uint32_t level, uint32_t keeps_frames)
 	if (!exact && keeps_frames && caller_of_end(walk, caller))
 		return STEP_ON;
 	exact = BOUND(walk->known) & WALK_EXACT;
-	if (!exact && walk->known & WALK_FP && !walk->fp)
+	if (!exact && keeps_frames && walk->known & WALK_FP && !walk->fp)
 		return STEP_END;
 	/* The more likely of the two comes first. (A turn for each, so the programs have it once.)
 	 */

@@ -12,7 +12,7 @@
 #define SHORTEST_SLICE_NS (NS_PER_MS / 10) /* the kernel's own bound */
 #define KERNELS_SLICE	  0
 
-static void set(int nice, unsigned long long slice_ns)
+static void set_turn(int nice, unsigned long long slice_ns)
 {
 	setpriority(PRIO_PROCESS, 0, nice);
 	struct sched_attr attr = {
@@ -28,10 +28,10 @@ static void set(int nice, unsigned long long slice_ns)
 
 void turn_set_nice(int nice)
 {
-	set(nice, KERNELS_SLICE);
+	set_turn(nice, KERNELS_SLICE);
 }
 
 void turn_be_prompt(int nice)
 {
-	set(nice, SHORTEST_SLICE_NS);
+	set_turn(nice, SHORTEST_SLICE_NS);
 }

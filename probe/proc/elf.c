@@ -131,6 +131,7 @@ static int read_header(int fd, struct elf_image *image, union header *header,
 	    image->file_bytes < header_bytes(image))
 		return -ENOEXEC;
 	image->machine = header->narrow.e_machine; /* stands at the same place in both */
+	image->entry = image->wide ? header->wide.e_entry : header->narrow.e_entry;
 	*tables = image->wide
 			  ? (struct header_tables){header->wide.e_phoff, header->wide.e_shoff,
 						   header->wide.e_phnum, header->wide.e_shnum}

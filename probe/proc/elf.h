@@ -48,6 +48,7 @@ struct elf_image {
 	bool has_sections;
 	bool is_go; /* Go's linker made the file, or took part: it has .go.buildinfo */
 	uint16_t machine;
+	uint64_t entry; /* linked address of a program's first instruction; 0: none */
 	uint64_t file_bytes;
 	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* executable PT_LOAD segments */
 	size_t segments_count;

@@ -274,6 +274,34 @@ void spans_used(const struct spans *spans, const struct symbol_file *file)
 		table_used_by(spans->tables[i], file);
 }
 
+bool spans_want_made(const struct spans *spans, const struct symbol_file *file,
+		     uint64_t file_offset)
+{
+	for (size_t i = 0; spans && i < spans->tables_count; i++) {
+		if (table_is_of(spans->tables[i], file))
+			return table_want_made(spans->tables[i], file_offset);
+	}
+	return false;
+}
+
+bool spans_have_made(const struct spans *spans)
+{
+	for (size_t i = 0; spans && i < spans->tables_count; i++) {
+		if (table_has_made(spans->tables[i]))
+			return true;
+	}
+	return false;
+}
+
+bool spans_are_made(const struct spans *spans, const struct symbol_file *file, uint64_t file_offset)
+{
+	for (size_t i = 0; spans && i < spans->tables_count; i++) {
+		if (table_is_of(spans->tables[i], file))
+			return table_is_made(spans->tables[i], file_offset);
+	}
+	return false;
+}
+
 static bool walks_are_equal(const struct spans *a, const struct spans *b)
 {
 	for (unsigned i = 0; i < RUNTIMES; i++) {

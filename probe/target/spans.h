@@ -58,5 +58,15 @@ void spans_unref(struct spans *spans);
 /* Notes that the table of a file was used: a stack went through its code. */
 void spans_used(const struct spans *spans, const struct symbol_file *file);
 
+/* Asks for rows made from the code at that byte of the file; returns whether that is new
+ * (unwind/tables.h). */
+bool spans_want_made(const struct spans *spans, const struct symbol_file *file,
+		     uint64_t file_offset);
+
+/* Returns whether a table has made rows at all, and at that byte of the file. */
+bool spans_have_made(const struct spans *spans);
+bool spans_are_made(const struct spans *spans, const struct symbol_file *file,
+		    uint64_t file_offset);
+
 /* Returns whether both are the same for the unwinder. */
 bool spans_are_equal(const struct spans *a, const struct spans *b);

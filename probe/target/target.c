@@ -20,6 +20,7 @@ static void run_publishing(void *arg)
 
 	targets->publishing_posted = false;
 	targets_publish(targets);
+	target_make_rows(targets); /* more may be near to what was made */
 }
 
 static void look_late(void *arg)
@@ -67,6 +68,8 @@ int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 		(struct loop_timer){.expired = target_retry, .arg = targets, .name = "targets"};
 	targets->begun =
 		(struct loop_timer){.expired = targets_ask_late, .arg = targets, .name = "targets"};
+	targets->making =
+		(struct loop_timer){.expired = target_make_rows, .arg = targets, .name = "targets"};
 	targets->eager = (struct rate){.every_ns = EAGER_EVERY_NS, .burst = EAGER_BURST};
 	targets->where.moved_timer = (struct loop_timer){
 		.expired = targets_look_at_moved, .arg = targets, .name = "targets"};
@@ -96,6 +99,7 @@ void targets_free(struct targets *targets)
 	loop_timer_cancel(targets->loop, &targets->late);
 	loop_timer_cancel(targets->loop, &targets->retry);
 	loop_timer_cancel(targets->loop, &targets->begun);
+	loop_timer_cancel(targets->loop, &targets->making);
 	targets_where_done(targets);
 	containers_on(targets->containers, &(struct containers_events){0});
 	target_table_free(targets->table);

@@ -85,6 +85,10 @@ void targets_on_moved(struct targets *targets, const struct life_event *event);
 void targets_on_stack(struct targets *targets, const struct stack *stack, const uint64_t *words,
 		      bool urgent);
 
+/* Returns whether a stack of the target was walked by rows that were made from code. */
+bool target_is_from_code(const struct target *target, const struct stack *stack,
+			 const uint64_t *words);
+
 /*
  * Tell that the kernel's side was loaded; that it is about to be unloaded, so that all it knows of
  * mappings is void.

@@ -177,6 +177,76 @@ static bool is_covered(const struct target *target, const struct stack *stack,
 	return true;
 }
 
+/* Returns the root's side of a stack's native frames: a word that is Python's or Java's detail
+ * isn't native, and comes behind. */
+static size_t count_frames(const struct stack *stack, const uint64_t *words)
+{
+	size_t count = 0;
+
+	while (count < stack->words_count) {
+		uint64_t kind = words[count] >> FRAME_KIND_SHIFT;
+
+		if (kind == FRAME_PYTHON || kind == FRAME_PYTHON_ENTRY || kind == FRAME_JAVA_DETAIL)
+			break;
+		count++;
+	}
+	return count;
+}
+
+/* Finds the place of a frame's instruction in a file; returns false if the frame isn't of a file.
+ */
+static bool find_in_file(const struct target *target, const struct stack *stack, uint64_t word,
+			 struct code *code)
+{
+	uint64_t kind = word >> FRAME_KIND_SHIFT;
+
+	*code = (struct code){0};
+	if ((kind != FRAME_NATIVE && kind != FRAME_NATIVE_RETURN) ||
+	    address_space_find(target->space, word & FRAME_ADDRESS, stack->time_ns, code) < 0 ||
+	    !code->file)
+		return false;
+	code->address -= kind == FRAME_NATIVE_RETURN;
+	return true;
+}
+
+/* A stack that is cut in code without CFI asks for rows that are made from the code. */
+static void want_made(struct targets *targets, const struct target *target,
+		      const struct stack *stack, const uint64_t *words)
+{
+	size_t count = count_frames(stack, words);
+	struct code code;
+
+	if (stack->truncated != TRUNCATED_FRAME_POINTER || !count ||
+	    !find_in_file(target, stack, words[count - 1], &code) ||
+	    !spans_want_made(target->spans, code.file, code.address))
+		return;
+	target_make_rows(targets);
+}
+
+void target_make_rows(void *arg)
+{
+	struct targets *targets = arg;
+	uint64_t next_ns = tables_make_rows(targets->tables);
+
+	if (next_ns)
+		loop_timer_set(targets->loop, &targets->making, next_ns);
+}
+
+bool target_is_from_code(const struct target *target, const struct stack *stack,
+			 const uint64_t *words)
+{
+	struct code code;
+
+	if (!spans_have_made(target->spans))
+		return false;
+	for (size_t i = count_frames(stack, words); i > 0; i--) {
+		if (find_in_file(target, stack, words[i - 1], &code) &&
+		    spans_are_made(target->spans, code.file, code.address))
+			return true;
+	}
+	return false;
+}
+
 void targets_on_stack(struct targets *targets, const struct stack *stack, const uint64_t *words,
 		      bool urgent)
 {
@@ -186,6 +256,7 @@ void targets_on_stack(struct targets *targets, const struct stack *stack, const 
 	if (!target || !target_is_alive(target))
 		return;
 	target_ask_runtimes(targets, target);
+	want_made(targets, target, stack, words);
 	if (is_covered(target, stack, words))
 		return;
 	target->read_for_pages = stack->exec_pages;

@@ -70,6 +70,7 @@ struct targets {
 	struct loop *loop;
 	struct loop_timer retry;     /* for targets whose maps may not be read again yet */
 	struct loop_timer begun;     /* for runtimes that hadn't begun yet */
+	struct loop_timer making;    /* for rows that are made from code */
 	struct loop_call publishing; /* posted when tables have come or gone */
 	bool publishing_posted;
 	bool left_out[RUNTIMES]; /* bpf.python, bpf.java are false */
@@ -247,3 +248,5 @@ bool targets_scan_resident(struct targets *targets, pid_t pid, uint64_t start_ti
 
 /* Expiry function of targets->retry. */
 void target_retry(void *arg);
+/* … of targets->making. */
+void target_make_rows(void *arg);

@@ -106,7 +106,7 @@ void targets_publish(struct targets *targets)
 	struct tables_stats stats;
 
 	tables_stats(targets->tables, &stats);
-	uint64_t changed = stats.evicted + stats.pythons_late;
+	uint64_t changed = stats.evicted + stats.pythons_late + stats.made;
 	targets->all_change = changed != targets->changed_before;
 	targets->changed_before = changed;
 	target_table_each(targets->table, publish_again, targets);

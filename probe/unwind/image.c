@@ -30,6 +30,15 @@ static uint64_t checksum_of(const struct table_image *image, const struct elf_im
 	return hash_bytes(sum, elf->build_id, elf->build_id_bytes);
 }
 
+static int read_rows(int fd, const struct elf_image *elf, struct packer *packer,
+		     struct table_image *image)
+{
+	image->stats = (struct cfi_stats){0};
+	return image->made.count
+		       ? made_rows_give(&image->made, fd, elf, packer_row, packer, &image->stats)
+		       : no_cfi_regions_read(fd, elf, packer_row, packer, &image->stats);
+}
+
 static int pack_image(int fd, const struct elf_image *elf, struct table_image *image)
 {
 	_cleanup_(packer_free) struct packer *packer = NULL;
@@ -37,23 +46,32 @@ static int pack_image(int fd, const struct elf_image *elf, struct table_image *i
 
 	if (r < 0)
 		return r;
-	r = no_cfi_regions_read(fd, elf, packer_row, packer, &image->stats);
+	r = read_rows(fd, elf, packer, image);
 	if (r == PACKER_WANTS_BX) { /* rare, and only in small files */
 		packer_free(&packer);
 		r = packer_new(&packer, elf, true);
 		if (r < 0)
 			return r;
-		r = no_cfi_regions_read(fd, elf, packer_row, packer, &image->stats);
+		r = read_rows(fd, elf, packer, image);
 	}
 	return r < 0 ? r : packer_finish(packer, image);
 }
 
 int image_build(int fd, struct table_image *image)
 {
-	struct elf_image elf;
-
 	*image = (struct table_image){0};
+	return image_build_made(fd, NULL, image);
+}
+
+int image_build_made(int fd, const struct made_wanted *wanted, struct table_image *image)
+{
+	struct elf_image elf;
+	struct made_rows made = image->made;
+
+	*image = (struct table_image){.made = made};
 	int r = elf_read(fd, &elf);
+	if (r == 0 && wanted)
+		r = made_rows_read(&image->made, fd, &elf, wanted);
 	if (r < 0)
 		return r;
 	memcpy(image->segments, elf.segments, sizeof(image->segments));
@@ -69,6 +87,7 @@ int image_build(int fd, struct table_image *image)
 void image_done(struct table_image *image)
 {
 	free(image->words);
+	made_rows_done(&image->made);
 	image->words = NULL;
 	image->count = 0;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "cfi/cfi.h"
+#include "flow/made_rows.h"
 
 struct table_image {
 	uint32_t *words;
@@ -21,6 +22,7 @@ struct table_image {
 	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* the file's executable segments */
 	size_t segments_count;
 	struct cfi_stats stats;
+	struct made_rows made; /* of image_build_made(): their rules are in words */
 };
 
 /*
@@ -30,6 +32,11 @@ struct table_image {
  * cfi_read().
  */
 int image_build(int fd, struct table_image *image);
+
+/* The same, with rows that are made from code: those of image->made, which may have some (or is
+ * zeroed), and those that are wanted (flow/made_rows.h). A file without other rows is no error
+ * then. */
+int image_build_made(int fd, const struct made_wanted *wanted, struct table_image *image);
 void image_done(struct table_image *image);
 
 /* Looks up the rule at an address, as linked; RULE_NONE outside. For tests and tools. */

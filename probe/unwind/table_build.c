@@ -30,6 +30,8 @@ struct build {
 	struct cpython_file *python;
 	struct hotspot_file *hotspot;
 	bool python_elsewhere;
+	struct made_want want; /* rows made from code */
+	uint64_t cpu_ns;
 	int error;
 };
 
@@ -45,6 +47,13 @@ static void table_fail(struct table *table, enum table_state state, uint64_t *co
 
 /* ---- on the worker's thread ---- */
 
+static int build_made(struct build *build, int fd)
+{
+	build->image.made = build->want.rows;
+	build->want.rows = (struct made_rows){0};
+	return image_build_made(fd, &build->want.wanted, &build->image);
+}
+
 static int read_file(struct build *build)
 {
 	_cleanup_close_ int root_fd = open_request_open_root(&build->opening);
@@ -53,7 +62,8 @@ static int read_file(struct build *build)
 
 	if (fd < 0)
 		return fd;
-	int r = image_build(fd, &build->image);
+	int r = made_is_empty(&build->want) ? image_build(fd, &build->image)
+					    : build_made(build, fd);
 	if (r == 0 || r == -ENOENT) {
 		python_look(fd, symbol_file_debugging_dir(build->file), &build->python,
 			    &build->python_elsewhere);
@@ -70,7 +80,10 @@ static void build_run(struct job *job)
 {
 	struct build *mine = (struct build *)job;
 
+	uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
 	mine->error = read_file(mine);
+	mine->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
 }
 
 static void build_free(struct job *job)
@@ -78,6 +91,7 @@ static void build_free(struct job *job)
 	struct build *mine = (struct build *)job;
 
 	image_done(&mine->image);
+	made_want_done(&mine->want);
 	free(mine->python);
 	free(mine->hotspot);
 	open_request_done(&mine->opening);
@@ -185,6 +199,26 @@ static void take_build(struct tables *tables, struct table *table, const struct 
 	}
 }
 
+/* A table that was built again takes the place of the one before, if there is room for it. */
+static bool take_renewed(struct tables *tables, struct table *table, struct build *mine)
+{
+	struct content *content;
+	int r = mine->error;
+
+	if (r == 0)
+		r = content_get(tables, &content, &mine->image);
+	if (r < 0) {
+		made_fail(table, mine->cpu_ns);
+		return false;
+	}
+	tables->stats.made++;
+	if (content != table->content) { /* else there was nothing to be made */
+		table_leave_content(table);
+		table_take_content(table, content);
+	}
+	return true;
+}
+
 static void take_runtimes(struct table *table, struct build *mine)
 {
 	if (mine->error && mine->error != -ENOENT)
@@ -211,20 +245,27 @@ static void build_done(struct job *job, bool finished)
 	struct tables *tables = mine->tables;
 	struct table *table = mine->table;
 	bool expected = table->state == TABLE_QUEUED; /* else the arena was replaced meanwhile */
+	bool renewed = table->making.renewing && !expected;
 	struct hung_file hung = open_request_hung_file(&mine->opening);
 
 	table->building = false;
+	table->making.renewing = false;
 	tables->building = NULL;
 	if (finished) {
 		symbol_file_hold(mine->file, &mine->opening);
 		if (expected) {
 			take_build(tables, table, mine);
 			take_runtimes(table, mine);
+			made_take(table, &mine->image.made, mine->cpu_ns);
+		} else if (renewed && take_renewed(tables, table, mine)) {
+			made_take(table, &mine->image.made, mine->cpu_ns);
 		}
 	} else {
 		hung_fs_add(&tables->hung, &hung, job->end, mine->run_state, false);
 		if (expected)
 			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
+		else if (renewed)
+			made_fail(table, mine->cpu_ns);
 	}
 	begin_next(tables);
 	/* changed() isn't called each time while other tables follow closely. */
@@ -246,7 +287,9 @@ static int begin_build(struct tables *tables, struct table *table)
 	mine->tables = tables;
 	mine->table = table;
 	mine->file = symbol_file_ref(table->file);
-	int r = symbol_file_opening(mine->file, &table->place, &mine->opening);
+	int r = made_want(table, &mine->want);
+	if (r == 0)
+		r = symbol_file_opening(mine->file, &table->place, &mine->opening);
 	struct hung_file hung = open_request_hung_file(&mine->opening);
 	mine->job.whose = hung.whose;
 	if (r == 0 && hung_fs_has(&tables->hung, &hung) != HUNG_NOT)
@@ -269,11 +312,25 @@ static void begin_next(struct tables *tables)
 		tables->queue = TAKE_PTR(table->next_queued);
 		if (!tables->queue)
 			tables->queue_end = &tables->queue;
-		if (!table->refs)
+		bool renewing = table->making.renewing && table->state != TABLE_QUEUED;
+
+		if (!renewing && !table->refs)
 			table->state = TABLE_UNASKED;
-		else if (begin_build(tables, table) < 0)
+		else if (begin_build(tables, table) == 0)
+			continue;
+		else if (!renewing)
 			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
+		else
+			made_fail(table, 0);
+		table->making.renewing = false;
 	}
+}
+
+static void queue_table(struct tables *tables, struct table *table)
+{
+	*tables->queue_end = table;
+	tables->queue_end = &table->next_queued;
+	begin_next(tables);
 }
 
 void table_ask(struct tables *tables, struct table *table)
@@ -281,11 +338,14 @@ void table_ask(struct tables *tables, struct table *table)
 	if (table->state == TABLE_QUEUED || !tables->arena || !table->file)
 		return;
 	table->state = TABLE_QUEUED;
-	if (table->building)
-		return;
-	*tables->queue_end = table;
-	tables->queue_end = &table->next_queued;
-	begin_next(tables);
+	if (!table->building && !table->making.renewing)
+		queue_table(tables, table);
+}
+
+void table_renew(struct tables *tables, struct table *table)
+{
+	table->making.renewing = true;
+	queue_table(tables, table);
 }
 
 void queue_clear(struct tables *tables)
@@ -295,8 +355,11 @@ void queue_clear(struct tables *tables)
 
 		tables->queue = TAKE_PTR(table->next_queued);
 		table->state = TABLE_UNASKED;
+		table->making.renewing = false;
 	}
 	tables->queue_end = &tables->queue;
-	if (tables->building)
+	if (tables->building) {
 		tables->building->state = TABLE_UNASKED;
+		tables->building->making.renewing = false;
+	}
 }

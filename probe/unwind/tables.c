@@ -36,6 +36,7 @@ static void table_free(struct table *table)
 	free(table->segments);
 	free(table->python);
 	free(table->hotspot);
+	making_done(&table->making);
 	symbol_root_unref(table->python_root);
 	free(table);
 }
@@ -60,7 +61,7 @@ static void drop_table(struct tables *tables, struct table *table)
 static bool is_free(const struct table *table)
 {
 	return !table->refs && !table->building && !table->searching &&
-	       table->state != TABLE_QUEUED;
+	       table->state != TABLE_QUEUED && !table->making.renewing;
 }
 
 struct table *table_ref(struct table *table)
@@ -254,9 +255,14 @@ void table_span(struct tables *tables, struct table *table, uint64_t file_offset
 	span->what |= content->blocks | (content->tracks_bx ? SPAN_TRACKS_BX : 0);
 }
 
+bool table_is_of(const struct table *table, const struct symbol_file *file)
+{
+	return table->file == file;
+}
+
 void table_used_by(struct table *table, const struct symbol_file *file)
 {
-	if (table->file == file && table->content)
+	if (table_is_of(table, file) && table->content)
 		table->content->last_used = ++table->tables->uses;
 }
 
@@ -333,8 +339,11 @@ bool tables_evict(struct tables *tables, size_t words)
 void tables_stats(const struct tables *tables, struct tables_stats *stats)
 {
 	*stats = tables->stats;
-	for (const struct table *table = tables->all; table; table = table->next)
+	for (const struct table *table = tables->all; table; table = table->next) {
 		stats->pending += table->state == TABLE_QUEUED;
+		stats->made_functions += table->making.rows.functions;
+		stats->made_refused += table->making.rows.refused;
+	}
 	for (const struct content *content = tables->contents; content; content = content->next) {
 		stats->tables++;
 		stats->rows += content->rows;

@@ -55,6 +55,21 @@ const struct hotspot_file *table_hotspot(const struct table *table, uint64_t fil
  * belongs to another file. */
 void table_used_by(struct table *table, const struct symbol_file *file);
 
+/* Returns whether the table is that of the file. */
+bool table_is_of(const struct table *table, const struct symbol_file *file);
+
+/* Asks for rows made from the code at that byte of the table's file, where the file's own rows say
+ * nothing: a stack was cut there. Returns whether that is new. */
+bool table_want_made(struct table *table, uint64_t file_offset);
+
+/* Has tables built again, with the made rows that are wanted; returns when it is to be called next
+ * (CLOCK_MONOTONIC), 0: when something is wanted. A file takes at most 2 s of CPU time a minute. */
+uint64_t tables_make_rows(struct tables *tables);
+
+/* Returns whether there are made rows at all, and at that byte of the table's file. */
+bool table_has_made(const struct table *table);
+bool table_is_made(const struct table *table, uint64_t file_offset);
+
 /* Call this after each window, when no BPF program reads any more what was given back before the
  * last call (arena_settle()). Removes tables to which nobody referred for a whole window; tries
  * again tables that couldn't be read or found no room, after 1, 2, 4 … windows. */
@@ -69,12 +84,15 @@ bool tables_evict(struct tables *tables, size_t words);
 struct tables_stats {
 	uint64_t tables, rows, bytes; /* present */
 	uint64_t pending;	      /* present */
+	uint64_t made_functions;      /* present: functions whose rows were made from code */
+	uint64_t made_refused;	      /* present: places whose function isn't understood */
 	/* Since the start: */
 	uint64_t built, shared;	   /* contents made; found in the arena already */
 	uint64_t evicted, refused; /* contents evicted; tables that found no room */
 	uint64_t failed;	   /* files that are broken or can't be read */
 	uint64_t bare;		   /* files without CFI */
 	uint64_t pythons_late;	   /* CPythons found after the table was built */
+	uint64_t made;		   /* tables built again with rows made from code */
 	/* Present again: */
 	uint64_t unsupported[UNSUPPORTED_COUNT]; /* rows */
 	struct arena_stats arena;

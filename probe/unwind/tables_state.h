@@ -34,6 +34,24 @@ enum table_state {
 	TABLE_HOMELESS /* the table found no room, or was evicted */
 };
 
+/* Sorted linked addresses, each once. */
+struct addresses {
+	uint64_t *at;
+	size_t count, room;
+};
+
+/* Where rows are wanted that are made from code, and the rows that were made so far. */
+struct making {
+	struct addresses known;	      /* all that were asked for */
+	struct addresses asked;	      /* of these, those of the next time */
+	struct addresses near;	      /* that nobody asked for yet (flow/made_rows.h) */
+	bool renewing;		      /* the table is queued or built again, and in use meanwhile */
+	uint64_t at_ns;		      /* not before that; CLOCK_MONOTONIC */
+	uint64_t minute_ns, spent_ns; /* when a minute began, and CPU time since */
+	uint64_t near_ns;	      /* CPU time since the first time */
+	struct made_rows rows;
+};
+
 struct table {
 	struct tables *tables; /* NULL: tables_free() was called */
 	size_t refs;
@@ -57,6 +75,8 @@ struct table {
 
 	unsigned failures; /* of building the table, in a row; 2 if the table was evicted */
 	unsigned waits;	   /* sweeps until the next try */
+
+	struct making making; /* rows made from code */
 
 	struct table *next_queued;
 	struct table *next, **link; /* list of all tables */
@@ -89,6 +109,28 @@ bool table_address(const struct table *table, uint64_t file_offset, uint64_t byt
 void table_ask(struct tables *tables, struct table *table);
 /* Empties the queue; the result of a running job is dropped. */
 void queue_clear(struct tables *tables);
+
+/* Queues the table for building again; its present content is used meanwhile. */
+void table_renew(struct tables *tables, struct table *table);
+
+/* ---- unwind/table_made.c ---- */
+
+/* What a job makes: with the rows that were made so far. It owns all of it; made_want_done(). */
+struct made_want {
+	struct made_wanted wanted;
+	struct made_rows rows;
+	uint64_t *addresses;
+};
+
+/* Takes what is to be made next. Returns 0, or -ENOMEM. */
+int made_want(struct table *table, struct made_want *want);
+bool made_is_empty(const struct made_want *want);
+void made_want_done(struct made_want *want);
+/* A table was built with these rows, which are taken over; `cpu_ns` is what that took. */
+void made_take(struct table *table, struct made_rows *rows, uint64_t cpu_ns);
+/* Building it failed: what was asked for is asked for again. */
+void made_fail(struct table *table, uint64_t cpu_ns);
+void making_done(struct making *making);
 
 /* ---- unwind/table_python.c ---- */
 

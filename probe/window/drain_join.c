@@ -94,6 +94,14 @@ static void name_batch(void *arg)
 	worker_submit(drain->setup.bulk, &TAKE_PTR(drain->naming)->job);
 }
 
+static void count_walk(struct target *target, const struct stack *stack, enum truncation truncated,
+		       uint64_t events)
+{
+	target->truncated[truncated] += events;
+	if (target_is_from_code(target, stack, (const uint64_t *)(stack + 1)))
+		target->from_code += events;
+}
+
 /* Joins a count with its stack. `wanting`: by probe. */
 static void join_one(struct drain *drain, const struct counted *counted, const struct stack *stack,
 		     const uint32_t *wanting)
@@ -146,7 +154,7 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 		      &weighed, drain->setup.files, &truncated) < 0)
 		drain_lose(drain, key->probe, LOST_READ_FAILED, events);
 	else if (bits)
-		target->truncated[truncated] += events;
+		count_walk(target, stack, truncated, events);
 }
 
 /* Finds a stack, and has its first words on their way from memory while others are looked at:

@@ -100,6 +100,29 @@ static void look_up(const struct table_image *image, uint64_t seed)
 	free(words);
 }
 
+/* The same with rows that are made from code, at two places of it. */
+static void check_made(int fd, const struct elf_image *elf, uint64_t seed)
+{
+	struct table_image image = {0};
+	const struct elf_segment *segment = &elf->segments[0];
+
+	if (!elf->segments_count || !segment->file_bytes)
+		return;
+	uint64_t asked[] = {segment->address, segment->address + seed % segment->file_bytes};
+	struct made_wanted wanted = {.asked = asked, .asked_count = 2, .cpu_ns = 1000000};
+	int r = image_build_made(fd, &wanted, &image);
+
+	demand(r <= 0 && (r == 0) == (image.words != NULL));
+	for (size_t i = 0; i < image.made.count; i++) {
+		const struct made_run *run = &image.made.runs[i];
+
+		demand(run->from < run->to && (i == 0 || run->from >= run[-1].to));
+	}
+	if (r == 0)
+		look_up(&image, seed);
+	image_done(&image);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct table_image image;
@@ -108,8 +131,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	if (bytes > FUZZ_FILE_MAX)
 		return 0;
 	int fd = fuzz_file(data, bytes);
-	if (elf_read(fd, &elf) == 0)
+	if (elf_read(fd, &elf) == 0) {
 		check_reading(fd, &elf);
+		check_made(fd, &elf, hash_bytes(0, data, bytes));
+	}
 	int r = image_build(fd, &image);
 	demand(r <= 0 && (r == 0) == (image.words != NULL));
 	if (r == 0) {

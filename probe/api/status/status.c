@@ -113,6 +113,8 @@ static void add_process(void *arg, const struct target *target)
 			json_u64(json, truncation_name(i), target->truncated[i]);
 	}
 	json_object_end(json);
+	if (target->from_code)
+		json_u64(json, "from_code", target->from_code);
 	status_allocator(json, processes->services, target);
 	json_object_end(json);
 }

@@ -157,6 +157,9 @@ static void unwind_tables(void **state)
 					   .refused = 7,
 					   .failed = 8,
 					   .bare = 9,
+					   .made = 15,
+					   .made_functions = 16,
+					   .made_refused = 17,
 					   .unsupported = {10, 11},
 					   .arena = {.bytes = 12, .bytes_max = 13, .used = 14}};
 
@@ -165,11 +168,13 @@ static void unwind_tables(void **state)
 		     "unwind_tables 1\nunwind_rows 2\nunwind_rows_unsupported 21\n"
 		     "unwind_pending 3\nunwind_built_total 4\nunwind_shared_total 5\n"
 		     "unwind_evicted_total 6\nunwind_refused_total 7\nunwind_failed_total 8\n"
-		     "unwind_bare_total 9\nunwind_bytes{state=\"used\"} 14\n"
+		     "unwind_bare_total 9\nunwind_made_total 15\nunwind_made_functions 16\n"
+		     "unwind_made_refused 17\nunwind_bytes{state=\"used\"} 14\n"
 		     "unwind_bytes{state=\"allocated\"} 12\nunwind_bytes{state=\"max\"} 13\n");
 	assert_keys(&unwind_measures, &stats,
 		    "\"tables\":1,\"rows\":2,\"pending\":3,\"evicted\":6,\"refused\":7,"
-		    "\"failed\":8,\"bytes\":14,\"bytes_max\":13");
+		    "\"failed\":8,\"made\":15,\"made_functions\":16,\"made_refused\":17,\"bytes\":"
+		    "14,\"bytes_max\":13");
 }
 
 static void memory(void **state)

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "flow/begins.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "elf/native.h"
+#include "flow/flow.h"
+
+#define PIECE_BYTES 65536
+#define NAMES_MAX   (1u << 20)
+#define NEAR_MAX    16 /* addresses behind a call's target that are looked at */
+
+#define CALL	    0xe8
+#define JUMP	    0xe9 /* also the last call of a function */
+#define CALL_BYTES  5
+
+#define NUMBER	    0xb8
+#define NUMBER_MASK 0xf8
+#define NUMBER_LONG 0xc7
+
+/* lea reg, [rip + distance] */
+#define LEA	      0x8d
+#define LEA_BYTES     7
+#define REX_W_MASK    0xfb
+#define REX_W	      0x48
+#define MODRM_MASK    0xc7
+#define MODRM_RIP     0x05
+#define LONGEST_BYTES LEA_BYTES
+
+/* Keeps the nearest. */
+static void add_begin(struct begins *one, enum begin_kind kind, uint64_t at)
+{
+	uint64_t *known = one->of[kind].at;
+	unsigned *count = &one->of[kind].count, i = 0;
+
+	while (i < *count && known[i] > at)
+		i++;
+	if (i == BEGINS_MAX || (i < *count && known[i] == at))
+		return;
+	if (*count < BEGINS_MAX)
+		++*count;
+	memmove(known + i + 1, known + i, (*count - i - 1) * sizeof(*known));
+	known[i] = at;
+}
+
+/* ---- what symbols and FDEs say ---- */
+
+static const struct elf_segment *segment_of(const struct elf_image *image, uint64_t address)
+{
+	for (size_t i = 0; i < image->segments_count; i++) {
+		if (address - image->segments[i].address < image->segments[i].file_bytes)
+			return &image->segments[i];
+	}
+	return NULL;
+}
+
+static int compare_questions(const void *a, const void *b)
+{
+	const struct native_function *left = a, *right = b;
+
+	return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+/* Part of a function that the compiler put elsewhere: it begins with the function's frame. */
+static bool is_cold(const char *name)
+{
+	return strstr(name, ".cold") != NULL;
+}
+
+static int ask_symbols(int fd, const struct elf_image *image, struct begins *begins, size_t count)
+{
+	_cleanup_free_ struct native_function *functions = calloc(count, sizeof(*functions));
+	_cleanup_(buf_done) struct buf names = {.max = NAMES_MAX};
+
+	if (!functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct elf_segment *segment = segment_of(image, begins[i].wanted);
+
+		functions[i].offset =
+			segment ? segment->file_offset + (begins[i].wanted - segment->address)
+				: UINT64_MAX;
+	}
+	int r = native_resolve(fd, -1, functions, count, &names, NULL);
+	if (r < 0)
+		return r;
+	qsort(functions, count, sizeof(*functions), compare_questions);
+	for (size_t i = 0; i < count; i++) {
+		struct begins *one = &begins[i];
+		const struct elf_segment *segment = segment_of(image, one->wanted);
+		struct native_function key = {
+			.offset = segment ? segment->file_offset + (one->wanted - segment->address)
+					  : UINT64_MAX};
+		const struct native_function *found =
+			bsearch(&key, functions, count, sizeof(*functions), compare_questions);
+
+		if (!segment || !found || found->from == found->to)
+			continue;
+		one->end = one->wanted + (found->to - found->offset);
+		if (found->address > one->wanted)
+			continue;
+		if (found->name == NATIVE_NO_NAME)
+			add_begin(one, BEGIN_JUMPED, found->address); /* or a function's end */
+		else if (!is_cold(names.data + found->name))
+			add_begin(one, BEGIN_NAMED, found->address);
+	}
+	return 0;
+}
+
+/* ---- where calls go ---- */
+
+struct search {
+	struct begins *begins;
+	size_t count;
+};
+
+static int meet_target(void *arg, uint64_t site, uint64_t target, enum begin_kind kind)
+{
+	const struct search *search = arg;
+	size_t low = 0, high = search->count;
+
+	(void)site;
+	while (low < high) { /* the first address that isn't below */
+		size_t middle = low + (high - low) / 2;
+
+		if (search->begins[middle].wanted < target)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* A jump may stay in its function. */
+	if (low > 0 && kind == BEGIN_CALLED && target < search->begins[low - 1].end)
+		search->begins[low - 1].end = target;
+	for (size_t i = low; i < search->count && i - low < NEAR_MAX; i++) {
+		struct begins *one = &search->begins[i];
+
+		if (one->wanted - target >= FLOW_BYTES_MAX)
+			break;
+		add_begin(one, kind, target);
+	}
+	return 0;
+}
+
+/* Gets each instruction that tells where a function may begin. */
+typedef int (*meet)(void *arg, uint64_t site, uint64_t target, enum begin_kind kind);
+
+/* mov reg, number: in a program that isn't loaded elsewhere than it was linked it may be the
+ * address of a function. */
+static bool is_number(uint8_t byte)
+{
+	return (byte & NUMBER_MASK) == NUMBER || byte == NUMBER_LONG;
+}
+
+/* Calls have one opcode, which as another instruction's byte leads to some address: few of these
+ * are near, and flow.h refuses what is no function. */
+static int scan_piece(const uint8_t *bytes, size_t count, size_t starts, uint64_t address, meet met,
+		      void *arg)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < starts; i++) {
+		uint64_t site = address + i;
+		int32_t distance;
+
+		if ((bytes[i] == CALL || bytes[i] == JUMP) && count - i >= CALL_BYTES) {
+			memcpy(&distance, bytes + i + 1, sizeof(distance));
+			r = met(arg, site, site + CALL_BYTES + (uint64_t)(int64_t)distance,
+				bytes[i] == CALL ? BEGIN_CALLED : BEGIN_JUMPED);
+		} else if (is_number(bytes[i]) && count - i >= LEA_BYTES) {
+			uint32_t number;
+
+			memcpy(&number, bytes + i + 1 + (bytes[i] == NUMBER_LONG), sizeof(number));
+			r = met(arg, site, number, BEGIN_TAKEN);
+		} else if ((bytes[i] & REX_W_MASK) == REX_W && count - i >= LEA_BYTES &&
+			   bytes[i + 1] == LEA && (bytes[i + 2] & MODRM_MASK) == MODRM_RIP) {
+			memcpy(&distance, bytes + i + 3, sizeof(distance));
+			r = met(arg, site, site + LEA_BYTES + (uint64_t)(int64_t)distance,
+				BEGIN_TAKEN);
+		}
+	}
+	return r;
+}
+
+static int scan_code(int fd, const struct elf_image *image, meet met, void *arg)
+{
+	_cleanup_free_ uint8_t *bytes = malloc(PIECE_BYTES + LONGEST_BYTES);
+	int r = bytes ? 0 : -ENOMEM;
+
+	for (size_t s = 0; r == 0 && s < image->segments_count; s++) {
+		const struct elf_segment *segment = &image->segments[s];
+
+		for (uint64_t at = 0; r == 0 && at < segment->file_bytes; at += PIECE_BYTES) {
+			uint64_t left = segment->file_bytes - at;
+			size_t count = left < PIECE_BYTES + LONGEST_BYTES
+					       ? (size_t)left
+					       : PIECE_BYTES + LONGEST_BYTES;
+
+			r = elf_pread(fd, bytes, count, segment->file_offset + at);
+			if (r == 0)
+				r = scan_piece(bytes, count,
+					       count < PIECE_BYTES ? count : PIECE_BYTES,
+					       segment->address + at, met, arg);
+		}
+	}
+	return r;
+}
+
+int begins_find(int fd, const struct elf_image *image, struct begins *begins, size_t count)
+{
+	struct search search = {begins, count};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct elf_segment *segment = segment_of(image, begins[i].wanted);
+
+		memset(begins[i].of, 0, sizeof(begins[i].of));
+		begins[i].end = segment ? segment->address + segment->file_bytes : 0;
+	}
+	int r = ask_symbols(fd, image, begins, count);
+	meet_target(&search, 0, image->entry, BEGIN_CALLED);
+	return r ? r : scan_code(fd, image, meet_target, &search);
+}
+
+/* ---- who calls ---- */
+
+struct callers {
+	const uint64_t *targets;
+	size_t count;
+	int (*met)(void *arg, uint64_t site);
+	void *arg;
+};
+
+static int compare_addresses(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+static int meet_call(void *arg, uint64_t site, uint64_t target, enum begin_kind kind)
+{
+	const struct callers *callers = arg;
+
+	if (kind != BEGIN_CALLED || !bsearch(&target, callers->targets, callers->count,
+					     sizeof(*callers->targets), compare_addresses))
+		return 0;
+	return callers->met(callers->arg, site);
+}
+
+int begins_callers(int fd, const struct elf_image *image, const uint64_t *targets, size_t count,
+		   int (*met)(void *arg, uint64_t site), void *arg)
+{
+	struct callers callers = {targets, count, met, arg};
+
+	return scan_code(fd, image, meet_call, &callers);
+}

@@ -1,0 +1,132 @@
+"""Code without unwind information: its rows are made from its instructions when a stack was cut
+there; from then on stacks are whole and right, and GET says that they are walked so."""
+import shutil
+import subprocess
+
+import pytest
+
+from helpers import ROOT, program, wait_for
+from whole import ENOUGH, HZ, WHOLE, chain, cut, in_order, is_kernel, truncated, user_frames, whole
+
+NO_CFI = "-fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer"
+MUSL = ("musl", "musl_static", "musl_static_stripped")
+
+
+def built(name):
+    if "musl" in name and not shutil.which("musl-gcc"):
+        pytest.skip("musl-gcc is not installed")
+    return program(name)
+
+
+def made(profiler):
+    return profiler.config()["status"]["unwind"]["made_functions"]
+
+
+def settle(profiler, pid, **query):
+    """Until no stack is cut any more where rows can be made; then a profile of its own."""
+    wait_for(lambda: made(profiler) > 0, why="rows are made")
+
+    def is_settled():
+        return whole(profiler.folded(pid=pid, seconds=1, **query)) >= WHOLE
+
+    wait_for(is_settled, 10, every=0.1, why=lambda: f"stacks are whole: {truncated(profiler)}")
+    profile = profiler.folded(pid=pid, seconds=1, **query)
+    assert profile.total() >= ENOUGH
+    return profile
+
+
+def profile_of(profiler, target):
+    wait_for(lambda: target.cpu_ns_now() > 5e7, why="it burns")
+    profiler.profile(pids=[target.pid], frequency=HZ, thread_frame=0)
+    return settle(profiler, target.pid)
+
+
+def below(profile, *frames):
+    """The part of the weight below these frames, in that order, though others may lie between."""
+
+    def has(stack):
+        rest = iter(stack.frames)
+        return all(frame in rest for frame in frames)
+
+    return sum(s.value for s in profile.stacks if has(s)) / profile.total()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("compiler", ["gcc -O2", "clang -O2", "gcc -Os", "gcc -O1"])
+def test_a_chain_without_any_cfi_shows_every_frame_in_order(profiler, start, work, compiler):
+    command = compiler.split()
+    if not shutil.which(command[0]):
+        pytest.skip(f"no {command[0]}")
+    path = work / "chain"
+    flags = f"-std=gnu17 {NO_CFI} -fno-optimize-sibling-calls -DWITHOUT_FRAME_POINTERS".split()
+    source = ROOT / "test/programs/optimized/chain.c"
+    subprocess.run([*command, *flags, "-o", path, source], check=True)
+    target = start(path, 30, 600)
+    profile = profile_of(profiler, target)
+    assert whole(profile) >= WHOLE, (truncated(profiler), cut(profile))
+    assert all(in_order(stack, 30) for stack in profile.stacks)
+    full = sum(s.value for s in profile.stacks if s.has(*chain(30)))
+    assert full >= 0.99 * profile.total(), [s.frames for s in profile.stacks if not s.has(*chain(30))]
+    assert all(s.frames[1] == "_start" for s in profile.stacks if not s.has("[truncated]"))
+    told = profiler.processes()[target.pid]
+    assert told["from_code"] >= profile.total() * 0.9, told
+
+
+@pytest.mark.parametrize("kind", ("bare", *MUSL))
+def test_a_c_librarys_functions_have_their_callers(profiler, start, kind):
+    target = start(built(f"mixture_{kind}"))
+    profile = profile_of(profiler, target)
+    assert whole(profile) >= WHOLE, (truncated(profiler), cut(profile))
+    if "stripped" in kind:  # [mixture…+0x…] are all names
+        deep = sum(s.value for s in profile.stacks if len([f for f in s.frames if not is_kernel(f)]) > 5)
+        assert deep >= 0.98 * profile.total(), sorted((s.value, s.frames) for s in profile.stacks)[-5:]
+        return
+    main = ("_start", "main")
+    assert below(profile, *main) >= 0.99, cut(profile)
+    for function in ("sorts", "prints", "allocates", "copies"):
+        part = below(profile, *main, "run", function)
+        assert part > 0.005, (function, part)
+    assert below(profile, *main, "run", "sorts", "compare") > 0.005
+
+
+def test_threads_of_musl_begin_in_the_function_that_it_calls(profiler, start):
+    target = start(built("mixture_musl_static"), 2)
+    profile = profile_of(profiler, target)
+    assert whole(profile) >= WHOLE, (truncated(profiler), cut(profile))
+    roots = {stack.frames[1] for stack in profile.stacks}
+    assert roots <= {"_start", "__clone"}, roots
+    assert below(profile, "__clone", "run") > 0.3
+
+
+def test_assembly_that_aligns_the_stack_has_its_caller(profiler, start):
+    target = start("assembly")
+    profile = profile_of(profiler, target)
+    assert whole(profile) >= WHOLE, (truncated(profiler), cut(profile))
+    chain_of = ("main", "calls_assembly", "by_hand")
+    assert below(profile, *chain_of) >= 0.98, [s.frames for s in profile.stacks]
+    for stack in profile.stacks:
+        if stack.has("by_hand"):
+            assert len(user_frames(stack)) - user_frames(stack).index("by_hand") <= 2, stack.frames
+
+
+def test_code_with_frame_pointers_alone_needs_no_rows(profiler, start, work):
+    path = work / "spin"
+    flags = "-std=gnu17 -O1 -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-omit-frame-pointer"
+    source = ROOT / "test/programs/cpu/spin.c"
+    subprocess.run(["gcc", *flags.split(), "-mno-omit-leaf-frame-pointer", "-I", ROOT / "test/programs",
+                    "-o", path, source], check=True)  # fmt: skip
+    target = start(path, 60)
+    wait_for(lambda: target.cpu_ns_now() > 5e7, why="it burns")
+    profiler.profile(pids=[target.pid], frequency=HZ, thread_frame=0)
+    profile = profiler.folded(pid=target.pid, seconds=2)
+    assert whole(profile) >= 0.99, (truncated(profiler), cut(profile))
+
+
+def test_metrics_count_what_was_made(profiler, start):
+    target = start("assembly")
+    profile_of(profiler, target)
+    lines = profiler.get("/metrics").text
+    value = {line.split()[0]: float(line.split()[1]) for line in lines.splitlines() if line[:1] != "#"}
+    assert value["stackprobe_unwind_made_total"] >= 1
+    assert value["stackprobe_unwind_made_functions"] >= 2
+    assert value["stackprobe_unwind_made_refused"] == 0
