@@ -16,11 +16,13 @@ struct flow_node {
 	uint8_t bytes;
 	uint8_t turns;
 	bool queued;
+	bool comes_back; /* a call whose way behind it was gone */
 	struct flow_state state;
 };
 
 /* The way behind a call, which may never be gone. */
 struct behind {
+	uint32_t call; /* number of the node */
 	uint32_t at;
 	struct flow_state state;
 };
@@ -120,7 +122,8 @@ static int go_to(struct flow *flow, int64_t at, const struct flow_state *state)
 	return queue_node(flow, number - 1);
 }
 
-static int go_behind_later(struct flow *flow, int64_t at, const struct flow_state *state)
+static int go_behind_later(struct flow *flow, uint32_t call, int64_t at,
+			   const struct flow_state *state)
 {
 	struct behind *behind = grow_array(flow->behind, flow->behind_count, &flow->behind_room,
 					   sizeof(*flow->behind));
@@ -128,21 +131,23 @@ static int go_behind_later(struct flow *flow, int64_t at, const struct flow_stat
 	if (!behind)
 		return -ENOMEM;
 	flow->behind = behind;
-	behind[flow->behind_count++] = (struct behind){(uint32_t)at, *state};
+	behind[flow->behind_count++] = (struct behind){call, (uint32_t)at, *state};
 	return 0;
 }
 
 /* Goes on behind a call, unless another way says that the stack is different there: then the call
- * doesn't come back. */
+ * doesn't come back. (A way that was gone once is gone again when less is known.) */
 static int go_behind(struct flow *flow, const struct behind *behind)
 {
 	uint32_t number = behind->at < flow->function->bytes ? flow->numbers[behind->at] : 0;
 
 	if (behind->at >= flow->function->bytes)
 		return 0;
-	if (number && !value_is_equal(flow->nodes[number - 1].state.regs[FLOW_RSP],
-				      behind->state.regs[FLOW_RSP]))
+	if (number && !flow->nodes[behind->call].comes_back &&
+	    !value_is_equal(flow->nodes[number - 1].state.regs[FLOW_RSP],
+			    behind->state.regs[FLOW_RSP]))
 		return 0;
+	flow->nodes[behind->call].comes_back = true;
 	return go_to(flow, behind->at, &behind->state);
 }
 
@@ -293,7 +298,7 @@ static int go_on_behind_call(struct flow *flow, const struct flow_instruction *i
 	if (is_direct && function->ends &&
 	    function->ends(function->arg, function->address + (uint64_t)to))
 		return 0;
-	return go_behind_later(flow, next, state);
+	return go_behind_later(flow, flow->numbers[instruction->at] - 1, next, state);
 }
 
 static int go_on(struct flow *flow, const struct flow_instruction *instruction,

@@ -31,6 +31,11 @@ struct row {
 	struct rule rule;
 };
 
+/* Instructions of functions that aren't refused. */
+struct counts {
+	uint64_t reached, claimed, equal, differ, rbp_lost;
+};
+
 struct file {
 	const char *path;
 	int fd;
@@ -38,7 +43,8 @@ struct file {
 	struct row *rows;
 	size_t count, room;
 	bool verbose, told;
-	uint64_t functions, large, odd, instructions, reached, claimed, equal, differ, rbp_lost;
+	uint64_t functions, large, odd, instructions;
+	struct counts counts;
 	double ms;
 };
 
@@ -151,17 +157,17 @@ static int compare(void *arg, uint64_t address, unsigned bytes, const struct flo
 
 	(void)bytes;
 	flow_rule(state, &ours);
-	file->reached++;
+	file->counts.reached++;
 	if (ours.kind == RULE_NONE || !theirs)
 		return 0;
-	file->claimed++;
+	file->counts.claimed++;
 	enum verdict verdict = compare_cfa(state, theirs);
 
 	if (verdict == EQUAL)
 		verdict = compare_fp(state, &ours, theirs);
-	file->equal += verdict == EQUAL;
-	file->rbp_lost += verdict == RBP_LOST;
-	file->differ += verdict == DIFFERENT;
+	file->counts.equal += verdict == EQUAL;
+	file->counts.rbp_lost += verdict == RBP_LOST;
+	file->counts.differ += verdict == DIFFERENT;
 	if ((verdict == DIFFERENT || verdict == RBP_LOST) && file->verbose && !file->told) {
 		file->told = true;
 		printf("  %" PRIx64 ": ours r%u%+d fp %d%+d, theirs r%u%+d fp %d%+d\n", address,
@@ -216,8 +222,8 @@ static int compare_function(void *arg, const struct cfi_range *piece)
 		.arg = file,
 	};
 	struct flow_result result;
-	uint64_t reached = file->reached, claimed = file->claimed,
-		 count = count_instructions(code, bytes);
+	struct counts before = file->counts;
+	uint64_t count = count_instructions(code, bytes);
 
 	file->functions++;
 	file->instructions += count;
@@ -232,12 +238,19 @@ static int compare_function(void *arg, const struct cfi_range *piece)
 		return 0;
 	}
 	file->odd += result.is_odd;
+	if (result.is_odd) {
+		struct counts all = file->counts;
+
+		file->counts = before;
+		file->counts.reached = all.reached;
+	}
 	if (file->verbose && result.is_odd)
 		printf("  %" PRIx64 ": odd\n", piece->from);
-	if (file->verbose && file->claimed - claimed < count * 9 / 10)
+	if (file->verbose && file->counts.claimed - before.claimed < count * 9 / 10)
 		printf("  %" PRIx64 ": %" PRIu64 " instructions, %" PRIu64 " reached, %" PRIu64
 		       " claimed\n",
-		       piece->from, count, file->reached - reached, file->claimed - claimed);
+		       piece->from, count, file->counts.reached - before.reached,
+		       file->counts.claimed - before.claimed);
 	return r;
 }
 
@@ -262,8 +275,8 @@ static void compare_file(struct file *file)
 		       " instructions %" PRIu64 " reached %" PRIu64 " claimed %" PRIu64
 		       " equal %" PRIu64 " differ %" PRIu64 " rbp_lost %" PRIu64 " ms %.0f\n",
 		       file->path, file->functions, file->large, file->odd, file->instructions,
-		       file->reached, file->claimed, file->equal, file->differ, file->rbp_lost,
-		       file->ms);
+		       file->counts.reached, file->counts.claimed, file->counts.equal,
+		       file->counts.differ, file->counts.rbp_lost, file->ms);
 }
 
 int main(int argc, char **argv)
