@@ -4,8 +4,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "loop/turn.h"
-
 /* Limits of jobs before they are given up: looking at a process, reading one of its files, naming
  * and rendering. */
 #define URGENT_LIMIT_NS	 (2 * NS_PER_S)
@@ -39,7 +37,7 @@ int core_init(struct core *core, const struct tracer_sizes *sizes)
 		return r;
 	worker_set_nice(core->names, 0);
 	worker_set_nice(core->lines, 0);
-	worker_be_prompt(core->urgent, PROMPT_NICE);
+	worker_set_nice(core->urgent, PROMPT_NICE);
 	worker_set_nice(core->loads, PROMPT_NICE);
 	worker_set_nice(core->foreign, 0);
 	worker_set_nice(core->bulk, 0);
@@ -51,7 +49,7 @@ int core_init(struct core *core, const struct tracer_sizes *sizes)
 void core_be_prompt(void)
 {
 	/* If this isn't allowed, fewer short processes have names. */
-	turn_be_prompt(getpriority(PRIO_PROCESS, 0) + PROMPT_NICE);
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PROMPT_NICE);
 }
 
 void core_quiet(struct core *core)

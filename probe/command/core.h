@@ -18,8 +18,8 @@ struct core {
  * errno; core_done() is to be called also then. */
 int core_init(struct core *core, const struct tracer_sizes *sizes);
 
-/* Gives the calling thread, which runs the loop, the priority and the time slice of the urgent
- * worker. Children that it forks from then on inherit them. */
+/* Raises the priority of the calling thread, which runs the loop, to that of the urgent worker.
+ * Children that it forks from then on inherit the priority. */
 void core_be_prompt(void);
 
 /* First half of the end: stops the workers and delivers the results of their jobs. */

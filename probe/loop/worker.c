@@ -15,7 +15,6 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "loop/turn.h"
 #include "loop/worker_state.h"
 
 #define STACK_BYTES (8 * 1024 * 1024) /* libiberty prints by deep recursion; virtual only */
@@ -118,8 +117,8 @@ static void *serve_jobs(void *arg)
 	struct thread *self = arg;
 	struct worker *worker = self->worker;
 
-	if (worker->set_turn)
-		worker->set_turn(worker->nice);
+	if (worker->has_priority) /* sets this thread's value; a failure changes nothing */
+		setpriority(PRIO_PROCESS, 0, worker->priority);
 	pthread_mutex_lock(&worker->lock);
 	while (worker->thread == self && !worker->closing) {
 		struct job *job = queue_take(worker, &self->owner);
@@ -312,14 +311,8 @@ int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_
 
 void worker_set_nice(struct worker *worker, int nice)
 {
-	worker->nice = getpriority(PRIO_PROCESS, 0) + nice;
-	worker->set_turn = turn_set_nice;
-}
-
-void worker_be_prompt(struct worker *worker, int nice)
-{
-	worker_set_nice(worker, nice);
-	worker->set_turn = turn_be_prompt;
+	worker->priority = getpriority(PRIO_PROCESS, 0) + nice;
+	worker->has_priority = true;
 }
 
 static uint64_t end_of(const struct worker *worker, const struct thread *thread)

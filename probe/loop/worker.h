@@ -104,9 +104,6 @@ int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_
  * Without the privilege those threads stay as nice as the thread that starts them. */
 void worker_set_nice(struct worker *worker, int nice);
 
-/* The same, for jobs that are short and must not be late (loop/turn.h). */
-void worker_be_prompt(struct worker *worker, int nice);
-
 /* Stops the worker: frees the jobs in the queue without calling done(), as all jobs submitted
  * later, and waits for the running jobs, but for each no longer than 1 s past the worker's limit,
  * counted from the job's beginning. An unlimited job is waited for until it ends. */

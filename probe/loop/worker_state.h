@@ -42,8 +42,8 @@ struct worker {
 	struct loop *loop;
 	const char *name; /* of its threads, and of what it has the loop call */
 	uint64_t limit_ns;
-	int nice;		    /* of new threads, set by set_turn() */
-	void (*set_turn)(int nice); /* NULL: a new thread has the turn of the one that begins it */
+	int priority; /* the nice value of new threads, valid if has_priority */
+	bool has_priority;
 	struct loop_timer watchdog;
 	struct loop_call begin_watch;
 	uint64_t given_up, refused;

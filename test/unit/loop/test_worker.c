@@ -253,6 +253,34 @@ static void *open_later(void *arg)
 	return NULL;
 }
 
+static int nice_seen;
+
+static void look_at_nice(struct job *job)
+{
+	(void)job;
+	nice_seen = getpriority(PRIO_PROCESS, 0);
+}
+
+static void its_thread_is_as_nice_as_was_said(void **state)
+{
+	struct scene scene;
+	int mine = getpriority(PRIO_PROCESS, 0);
+
+	(void)state;
+	scene_make(&scene, LIMIT_NS);
+	worker_set_nice(scene.worker, 1);
+	struct task *task = calloc(1, sizeof(*task));
+	assert_non_null(task);
+	task->job = (struct job){.run = look_at_nice, .done = task_done, .free = task_free};
+	task->scene = &scene;
+	task->letter = 'a';
+	worker_submit(scene.worker, &task->job);
+	run_until(&scene, 1, "a");
+	assert_int_equal(nice_seen, mine == 19 ? 19 : mine + 1);
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), mine);
+	scene_done(&scene);
+}
+
 static void freeing_drops_what_waits_in_the_queue(void **state)
 {
 	struct scene scene;
@@ -373,6 +401,7 @@ int main(void)
 		cmocka_unit_test(with_too_many_hanging_threads_jobs_fail_until_one_returns),
 		cmocka_unit_test(a_fence_is_passed_after_all_before_it),
 		cmocka_unit_test(a_job_that_computes_is_told_from_one_that_hangs),
+		cmocka_unit_test(its_thread_is_as_nice_as_was_said),
 		cmocka_unit_test(freeing_drops_what_waits_in_the_queue),
 		cmocka_unit_test(what_a_given_up_job_frees_may_take_another_job),
 		cmocka_unit_test(what_a_dropped_job_frees_may_take_another_job),
