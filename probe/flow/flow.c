@@ -9,6 +9,9 @@
 #include "flow/flow_state.h"
 
 #define ENTRIES_MAX 4096 /* of a table of jumps */
+#define BEHIND_MAX  (2 * FLOW_INSTRUCTIONS_MAX)
+#define LATE_EVERY  1024 /* turns between two looks at the clock */
+#define AWAY	    (-1) /* a place outside of the function */
 #define TURNS_MAX   32	 /* more than a state can become less: 16 registers, the slots, two marks */
 
 struct flow_node {
@@ -125,6 +128,8 @@ static int go_to(struct flow *flow, int64_t at, const struct flow_state *state)
 static int go_behind_later(struct flow *flow, uint32_t call, int64_t at,
 			   const struct flow_state *state)
 {
+	if (flow->behind_count >= BEHIND_MAX)
+		return -EFBIG;
 	struct behind *behind = grow_array(flow->behind, flow->behind_count, &flow->behind_room,
 					   sizeof(*flow->behind));
 
@@ -135,19 +140,32 @@ static int go_behind_later(struct flow *flow, uint32_t call, int64_t at,
 	return 0;
 }
 
+/* Returns whether the stack is another one: the stack pointer is known to be elsewhere, and no
+ * frame pointer says that both belong to one frame (alloca). */
+static bool is_another_stack(const struct flow_state *a, const struct flow_state *b)
+{
+	struct value left = a->regs[FLOW_RSP], right = b->regs[FLOW_RSP];
+	struct value frame = a->regs[FLOW_RBP];
+
+	if (left.kind == VALUE_UNKNOWN || right.kind == VALUE_UNKNOWN ||
+	    value_is_equal(left, right))
+		return false;
+	return frame.kind != VALUE_CFA || !value_is_equal(frame, b->regs[FLOW_RBP]);
+}
+
 /* Goes on behind a call, unless another way says that the stack is different there: then the call
  * doesn't come back. (A way that was gone once is gone again when less is known.) */
 static int go_behind(struct flow *flow, const struct behind *behind)
 {
 	uint32_t number = behind->at < flow->function->bytes ? flow->numbers[behind->at] : 0;
+	struct flow_node *call = &flow->nodes[behind->call];
 
 	if (behind->at >= flow->function->bytes)
 		return 0;
-	if (number && !flow->nodes[behind->call].comes_back &&
-	    !value_is_equal(flow->nodes[number - 1].state.regs[FLOW_RSP],
-			    behind->state.regs[FLOW_RSP]))
+	if (number && !call->comes_back &&
+	    is_another_stack(&flow->nodes[number - 1].state, &behind->state))
 		return 0;
-	flow->nodes[behind->call].comes_back = true;
+	call->comes_back = true;
 	return go_to(flow, behind->at, &behind->state);
 }
 
@@ -160,27 +178,24 @@ static int go_by_table(struct flow *flow, int64_t table, unsigned count, unsigne
 	int r = 0;
 
 	if (!function->read || !count || count > ENTRIES_MAX)
-		return 0;
+		return go_to(flow, AWAY, state);
 	bytes = malloc((size_t)count * each);
 	if (!bytes)
 		return -ENOMEM;
 	if (function->read(function->arg, function->address + (uint64_t)table, bytes,
 			   (size_t)count * each) < 0)
-		return 0;
+		return go_to(flow, AWAY, state);
 	for (unsigned i = 0; r == 0 && i < count; i++) {
 		int32_t distance;
 		uint64_t address;
-		int64_t to;
 
 		if (each == sizeof(distance)) {
 			memcpy(&distance, bytes + i * each, each);
-			to = table + distance;
+			r = go_to(flow, table + distance, state);
 		} else {
 			memcpy(&address, bytes + i * each, each);
-			to = (int64_t)(address - function->address);
+			r = go_to(flow, (int64_t)(address - function->address), state);
 		}
-		if (to >= 0 && (uint64_t)to < function->bytes)
-			r = go_to(flow, to, state);
 	}
 	return r;
 }
@@ -363,14 +378,19 @@ static int follow_all(struct flow *flow)
 
 	flow_entry(&entry);
 	r = go_to(flow, 0, &entry);
-	while (r == 0 && (flow->queued || flow->behind_done < flow->behind_count)) {
+	for (size_t turns = 0; r == 0 && (flow->queued || flow->behind_count); turns++) {
+		if (turns % LATE_EVERY == LATE_EVERY - 1 && flow->function->is_late &&
+		    flow->function->is_late(flow->function->arg))
+			return -ETIMEDOUT;
 		if (flow->queued) {
 			r = take_turn(flow, flow->queue[--flow->queued]);
-		} else {
-			struct behind behind = flow->behind[flow->behind_done++];
-
-			r = go_behind(flow, &behind);
+			continue;
 		}
+		struct behind behind = flow->behind[flow->behind_done++];
+
+		if (flow->behind_done == flow->behind_count)
+			flow->behind_done = flow->behind_count = 0;
+		r = go_behind(flow, &behind);
 	}
 	return r;
 }

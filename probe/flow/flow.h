@@ -29,6 +29,8 @@ struct flow_function {
 	int (*read)(void *arg, uint64_t address, void *to, size_t bytes);
 	/* Returns whether a call of that address never comes back. NULL: it isn't known. */
 	bool (*ends)(void *arg, uint64_t target);
+	/* Returns whether there is no time left; asked now and then. NULL: there always is. */
+	bool (*is_late)(void *arg);
 	/* Gets the functions that are called, some more than once. NULL: nobody asks. */
 	void (*calls)(void *arg, uint64_t target);
 	void *arg;
@@ -46,6 +48,7 @@ struct flow_result {
 };
 
 /* Gives the function's rows to `sink`, by address, the first at the function's first instruction.
- * Returns 0; -EFBIG if the function is too large; -ENOMEM; or what the sink returned. */
+ * Returns 0; -EFBIG if the function is too large; -ETIMEDOUT; -ENOMEM; or what the sink returned.
+ */
 int flow_rows(const struct flow_function *function, row_sink sink, void *arg,
 	      struct flow_result *result);

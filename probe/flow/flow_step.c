@@ -286,6 +286,7 @@ static void step_call(struct flow_state *state)
 {
 	struct value sp = state->regs[FLOW_RSP];
 
+	state->compared = 0;
 	/* the call's own return address is put there */
 	state->ra_gone |= sp.kind == VALUE_CFA && sp.offset > -WORD;
 	for (size_t i = 0; i < sizeof(scratch); i++)
@@ -298,6 +299,11 @@ static void step_call(struct flow_state *state)
 	}
 }
 
+static bool is_second_byte(ZydisRegister reg)
+{
+	return reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH;
+}
+
 /* Remembers `cmp reg, number` until the flags change. */
 static void note_comparison(struct flow_state *state, const struct flow_instruction *instruction)
 {
@@ -307,8 +313,9 @@ static void note_comparison(struct flow_state *state, const struct flow_instruct
 		state->compared = 0;
 		int reg = left->type == ZYDIS_OPERAND_TYPE_REGISTER ? flow_reg_of(left->reg.value)
 								    : -1;
-		if (reg >= 0 && right->type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-		    right->imm.value.s >= 0 && right->imm.value.s < UINT16_MAX) {
+		if (reg >= 0 && !is_second_byte(left->reg.value) &&
+		    right->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && right->imm.value.s >= 0 &&
+		    right->imm.value.s < UINT16_MAX) {
 			state->compared = (uint8_t)(reg + 1);
 			state->compared_with = (uint16_t)right->imm.value.s;
 		}

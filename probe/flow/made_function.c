@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "flow/flow_state.h"
 #include "flow/maker.h"
 
@@ -38,6 +39,9 @@ static int add_run(struct maker *maker, uint64_t from, uint64_t to, const struct
 
 	if (made->count == maker->room) {
 		size_t room = maker->room ? maker->room * 2 : 256;
+
+		if (room > MADE_RUNS_MAX && made->count < MADE_RUNS_MAX)
+			room = MADE_RUNS_MAX;
 		struct made_run *runs = room <= MADE_RUNS_MAX
 						? reallocarray(made->runs, room, sizeof(*runs))
 						: NULL;
@@ -66,6 +70,13 @@ static int keep_root(void *arg, uint64_t address, unsigned bytes, const struct f
 {
 	(void)state;
 	return add_run(arg, address, address + bytes, &root);
+}
+
+static bool maker_is_late(void *arg)
+{
+	const struct maker *maker = arg;
+
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) > maker->end_ns;
 }
 
 static bool is_in_run(const struct made_run *run, uint64_t address)
@@ -112,6 +123,8 @@ static bool never_returns(struct maker *maker, uint64_t target)
 		.code = code,
 		.bytes = CALLEE_BYTES, /* who goes further may return */
 		.address = target,
+		.read = read_linked,
+		.is_late = maker_is_late,
 		.ends = maker->depth < CALLEES_DEEP ? call_ends : NULL,
 		.arg = maker,
 	};
@@ -177,6 +190,7 @@ static int follow_bytes(struct maker *maker, const struct begins *one, uint64_t 
 		.address = begin,
 		.read = read_linked,
 		.ends = maker->asks_ends ? call_ends : NULL,
+		.is_late = maker_is_late,
 		.calls = note_call,
 		.arg = maker,
 	};
@@ -215,16 +229,19 @@ static int try_begin(struct maker *maker, const struct begins *one, enum begin_k
 
 	if (begin > one->wanted || one->wanted - begin >= FLOW_BYTES_MAX)
 		return 0;
-	maker->asks_ends = false;
+	maker->asks_ends = maker->is_root = false;
 	int r = follow_whole(maker, one, begin, &result);
-	if (r == 0 &&
-	    !is_function(kind, begin,
-			 &result)) { /* it may go on behind a call that never comes back */
-		made->count = count;
+	if (r == 0 && !is_function(kind, begin, &result)) {
+		made->count = count; /* it may go on behind a call that never comes back */
 		maker->asks_ends = true;
 		r = follow_whole(maker, one, begin, &result);
 	}
-	if (r == 0 && (begin == maker->image->entry || is_function(kind, begin, &result)) &&
+	if (r == 0 && begin == maker->image->entry && !result.returns_as_called) {
+		made->count = count;
+		maker->is_root = true;
+		r = follow_whole(maker, one, begin, &result);
+	}
+	if (r == 0 && (maker->is_root || is_function(kind, begin, &result)) &&
 	    has_run(made, maker->first, one->wanted)) {
 		made->functions++;
 		if (maker->begun_count < MADE_WANTED_MAX)
@@ -243,7 +260,8 @@ int maker_make(struct maker *maker, const struct begins *one, bool asked)
 	if (maker_has(maker, one->wanted))
 		return 0; /* by another address of the function */
 	for (enum begin_kind kind = 0; kind < BEGIN_KINDS; kind++) {
-		for (unsigned i = 0; r == 0 && i < one->of[kind].count; i++)
+		for (unsigned i = 0; r == 0 && i < one->of[kind].count && !maker_is_late(maker);
+		     i++)
 			r = try_begin(maker, one, kind, one->of[kind].at[i]);
 	}
 	maker->made->refused += asked && r == 0;

@@ -11,7 +11,8 @@
 #include "cfi/no_cfi_regions.h"
 #include "flow/maker.h"
 
-#define NEAR_BYTES_MAX (16u << 20) /* of code, of a file in which callers are looked for */
+#define NEAR_BYTES_MAX (16u << 20)    /* of code, of a file in which callers are looked for */
+#define CPU_MAX_NS     (NS_PER_S / 2) /* of a call; what isn't looked at by then is refused */
 #define GAPS_MAX       (1u << 20)
 
 void made_rows_done(struct made_rows *made)
@@ -222,6 +223,7 @@ static int make_all(struct maker *maker, const struct made_wanted *wanted)
 	int r = find_gaps(maker);
 
 	maker->until_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + wanted->cpu_ns;
+	maker->end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + CPU_MAX_NS;
 	maker->code = malloc(FLOW_BYTES_MAX);
 	maker->begun = calloc(MADE_WANTED_MAX, sizeof(*maker->begun));
 	maker->wanted = calloc(MADE_WANTED_MAX, sizeof(*maker->wanted));

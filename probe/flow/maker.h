@@ -35,7 +35,9 @@ struct maker {
 	size_t begun_count;
 	struct callee callees[CALLEES];
 	uint64_t until_ns; /* CPU time of the thread, for functions that weren't asked for */
+	uint64_t end_ns;   /* and for all */
 	unsigned depth;
+	bool is_root;		     /* the function is followed as the program's first */
 	bool asks_ends;		     /* whether calls never come back is asked */
 	uint64_t called[CALLED_MAX]; /* by the function */
 	size_t called_count;

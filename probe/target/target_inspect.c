@@ -239,8 +239,12 @@ bool target_is_from_code(const struct target *target, const struct stack *stack,
 
 	if (!spans_have_made(target->spans))
 		return false;
-	for (size_t i = count_frames(stack, words); i > 0; i--) {
-		if (find_in_file(target, stack, words[i - 1], &code) &&
+	size_t count = count_frames(stack, words);
+
+	if (stack->truncated != TRUNCATED_NOT && count)
+		count--; /* no row led from there */
+	for (size_t i = 0; i < count; i++) {
+		if (find_in_file(target, stack, words[i], &code) &&
 		    spans_are_made(target->spans, code.file, code.address))
 			return true;
 	}

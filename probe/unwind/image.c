@@ -70,10 +70,10 @@ int image_build_made(int fd, const struct made_wanted *wanted, struct table_imag
 
 	*image = (struct table_image){.made = made};
 	int r = elf_read(fd, &elf);
-	if (r == 0 && wanted)
-		r = made_rows_read(&image->made, fd, &elf, wanted);
 	if (r < 0)
 		return r;
+	if (wanted && made_rows_read(&image->made, fd, &elf, wanted) == -ENOMEM)
+		return -ENOMEM; /* after another failure the file has its own rows */
 	memcpy(image->segments, elf.segments, sizeof(image->segments));
 	image->segments_count = elf.segments_count;
 	image->machine = elf.machine;

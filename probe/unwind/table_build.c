@@ -205,12 +205,12 @@ static bool take_renewed(struct tables *tables, struct table *table, struct buil
 	struct content *content;
 	int r = mine->error;
 
+	if (r == -ENOENT && table->state == TABLE_BARE)
+		return true; /* nothing is understood there */
 	if (r == 0)
 		r = content_get(tables, &content, &mine->image);
-	if (r < 0) {
-		made_fail(table, mine->cpu_ns);
+	if (r < 0)
 		return false;
-	}
 	tables->stats.made++;
 	if (content != table->content) { /* else there was nothing to be made */
 		table_leave_content(table);
@@ -251,22 +251,25 @@ static void build_done(struct job *job, bool finished)
 	table->building = false;
 	table->making.renewing = false;
 	tables->building = NULL;
+	bool taken = false;
 	if (finished) {
 		symbol_file_hold(mine->file, &mine->opening);
 		if (expected) {
 			take_build(tables, table, mine);
 			take_runtimes(table, mine);
-			made_take(table, &mine->image.made, mine->cpu_ns);
-		} else if (renewed && take_renewed(tables, table, mine)) {
-			made_take(table, &mine->image.made, mine->cpu_ns);
+			taken = mine->error == 0 || mine->error == -ENOENT;
+		} else if (renewed) {
+			taken = take_renewed(tables, table, mine);
 		}
 	} else {
 		hung_fs_add(&tables->hung, &hung, job->end, mine->run_state, false);
 		if (expected)
 			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
-		else if (renewed)
-			made_fail(table, mine->cpu_ns);
 	}
+	if (taken)
+		made_take(table, &mine->image.made, mine->cpu_ns);
+	else
+		made_fail(table);
 	begin_next(tables);
 	/* changed() isn't called each time while other tables follow closely. */
 	uint64_t now = loop_now_ns();
@@ -320,8 +323,7 @@ static void begin_next(struct tables *tables)
 			continue;
 		else if (!renewing)
 			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
-		else
-			made_fail(table, 0);
+		made_fail(table);
 		table->making.renewing = false;
 	}
 }

@@ -12,6 +12,7 @@
 #define LEAST_NS  (10 * NS_PER_MS) /* between two times */
 #define SPENT_MAX (2 * NS_PER_S)   /* CPU time of a file in a minute */
 #define MINUTE_NS (60 * NS_PER_S)
+#define RUNS_ALL  200000 /* of all files: 16 MiB; the last file may exceed it */
 
 /* CPU time for functions that are near to those on a stack: at a time, and in all. */
 #define NEAR_NS	    (20 * NS_PER_MS)
@@ -79,7 +80,7 @@ bool table_want_made(struct table *table, uint64_t file_offset)
 	struct making *making = &table->making;
 	uint64_t address, soon_ns = clock_ns(CLOCK_MONOTONIC) + GATHER_NS;
 
-	if (!table->registered || !is_there(table) ||
+	if (!table->registered || !is_there(table) || table_is_made(table, file_offset) ||
 	    !elf_address_of(table->segments, table->segments_count, file_offset, &address) ||
 	    !add_address(&making->known, address) || !add_address(&making->asked, address))
 		return false;
@@ -93,25 +94,39 @@ static bool wants_some(const struct making *making)
 	return making->asked.count || (making->near.count && making->near_ns < NEAR_MAX_NS);
 }
 
+/* Returns whether the table can be built again now. A table that is built anyway is built with what
+ * is wanted, and its end calls tables->changed(). */
+static bool can_renew(const struct table *table)
+{
+	return table->refs && is_there(table) && !table->making.renewing && !table->building;
+}
+
+static size_t count_runs(const struct tables *tables)
+{
+	size_t count = 0;
+
+	for (const struct table *table = tables->all; table; table = table->next)
+		count += table->making.rows.count;
+	return count;
+}
+
 uint64_t tables_make_rows(struct tables *tables)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), next_ns = 0;
 
-	if (!tables->arena)
+	if (!tables->arena || count_runs(tables) >= RUNS_ALL)
 		return 0;
 	for (struct table *table = tables->all; table; table = table->next) {
 		const struct making *making = &table->making;
 
-		if (!wants_some(making) || !table->refs)
+		if (!wants_some(making) || !can_renew(table))
 			continue;
-		/* A table that is built anyway is built with them. */
-		if (making->at_ns <= now_ns && !making->renewing && !table->building &&
-		    is_there(table))
+		if (making->at_ns <= now_ns)
 			table_renew(tables, table);
-		if (!next_ns || making->at_ns < next_ns)
+		else if (!next_ns || making->at_ns < next_ns)
 			next_ns = making->at_ns;
 	}
-	return next_ns && next_ns < now_ns + GATHER_NS ? now_ns + GATHER_NS : next_ns;
+	return next_ns;
 }
 
 /* ---- a job ---- */
@@ -196,13 +211,12 @@ void made_take(struct table *table, struct made_rows *rows, uint64_t cpu_ns)
 	wait_for(making, cpu_ns);
 }
 
-void made_fail(struct table *table, uint64_t cpu_ns)
+void made_fail(struct table *table)
 {
 	struct making *making = &table->making;
 
 	for (size_t i = 0; i < making->known.count; i++)
 		add_address(&making->asked, making->known.at[i]);
-	wait_for(making, cpu_ns);
 	making->at_ns = clock_ns(CLOCK_MONOTONIC) + MINUTE_NS;
 }
 

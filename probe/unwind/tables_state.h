@@ -129,7 +129,7 @@ void made_want_done(struct made_want *want);
 /* A table was built with these rows, which are taken over; `cpu_ns` is what that took. */
 void made_take(struct table *table, struct made_rows *rows, uint64_t cpu_ns);
 /* Building it failed: what was asked for is asked for again. */
-void made_fail(struct table *table, uint64_t cpu_ns);
+void made_fail(struct table *table);
 void making_done(struct making *making);
 
 /* ---- unwind/table_python.c ---- */

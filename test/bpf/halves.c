@@ -367,7 +367,10 @@ static int load(const struct scene *scene)
 	struct target_value target = {.id = 1, .probes = 1u << PROBE_ONCPU};
 	struct control settings = {.window = WINDOW};
 	uint32_t tgid = (uint32_t)getpid();
+	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a refusal is no news */
 	int r = load_object(scene, true);
+
+	libbpf_set_print(print);
 
 	if (r == -EPERM) {
 		halves_bpf__destroy(object);

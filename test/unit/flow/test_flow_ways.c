@@ -172,9 +172,20 @@ static void a_function_has_so_many_instructions(void **state)
 	assert_int_equal(flow_rows(&function, say_row, &rows, &result), -EFBIG);
 }
 
+CODE(allocates, "push %rbp; mov %rsp, %rbp; sub $16, %rsp; test %edi, %edi; je 1f; sub $80, %rsp;"
+		"call .+0x100; 1: nop; leave; ret");
+
+static void a_frame_of_two_heights_is_one_frame(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(rows_of(BYTES_OF(allocates)), "15 r6+16 c-16 c-8"));
+	assert_false(result.is_odd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_frame_of_two_heights_is_one_frame),
 		cmocka_unit_test(a_frame_in_rbx_outlives_a_call),
 		cmocka_unit_test(a_saved_register_is_lost_where_its_word_is_overwritten),
 		cmocka_unit_test(a_stack_pointer_that_moves_otherwise_is_followed_or_given_up),
