@@ -72,7 +72,7 @@ static bool is_cold(const char *name)
 
 static int ask_symbols(int fd, const struct elf_image *image, struct begins *begins, size_t count)
 {
-	_cleanup_free_ struct native_function *functions = calloc(count, sizeof(*functions));
+	_cleanup_free_ struct native_function *functions = calloc(count + 1, sizeof(*functions));
 	_cleanup_(buf_done) struct buf names = {.max = NAMES_MAX};
 
 	if (!functions)

@@ -7,6 +7,8 @@
 #define WORD	   8
 #define OFFSET_MAX (1 << 24) /* of any value: no frame is larger */
 
+static const struct value unknown = {.kind = VALUE_UNKNOWN};
+
 /* rax, rcx, rdx, rsi, rdi, r8 to r11: a call may change them. */
 static const uint8_t scratch[] = {0, 1, 2, 6, 7, 8, 9, 10, 11};
 
@@ -35,11 +37,11 @@ static bool is_place(struct value value)
 static struct value place_moved(struct value value, int64_t by)
 {
 	if (!is_place(value) && value.kind != VALUE_ADDRESS)
-		return (struct value){0};
+		return unknown;
 	int64_t offset = value.offset + by;
 	if (is_place(value) ? offset > OFFSET_MAX || offset < -OFFSET_MAX
 			    : offset > INT32_MAX || offset < INT32_MIN)
-		return (struct value){0};
+		return unknown;
 	value.offset = (int32_t)offset;
 	return value;
 }
@@ -71,7 +73,7 @@ static struct value load_word(const struct flow_state *state, struct value at)
 		    value_is_equal(state->slots[i].at, at))
 			return state->slots[i].value;
 	}
-	return (struct value){0};
+	return unknown;
 }
 
 static bool is_kept(struct value value)
@@ -123,12 +125,12 @@ static struct value value_of(const struct flow_state *state,
 		operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? flow_reg_of(operand->reg.value) : -1;
 
 	if (operand->size != 64)
-		return (struct value){0};
+		return unknown;
 	if (reg >= 0)
 		return state->regs[reg];
 	if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
 		return load_word(state, flow_address_of(state, instruction, operand));
-	return (struct value){0};
+	return unknown;
 }
 
 /* Everything that the instruction writes is unknown. */
@@ -140,10 +142,10 @@ static void write_unknown(struct flow_state *state, const struct flow_instructio
 		if (!(operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 			continue;
 		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER)
-			set_reg(state, flow_reg_of(operand->reg.value), (struct value){0});
+			set_reg(state, flow_reg_of(operand->reg.value), unknown);
 		else if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
-			store_word(state, flow_address_of(state, instruction, operand),
-				   (struct value){0}, operand->size / 8);
+			store_word(state, flow_address_of(state, instruction, operand), unknown,
+				   operand->size / 8);
 	}
 }
 
@@ -157,8 +159,7 @@ static void step_mov(struct flow_state *state, const struct flow_instruction *in
 	if (value.kind == VALUE_UNKNOWN && source >= 0 && state->regs[source].kind == VALUE_BOUNDED)
 		value = state->regs[source];
 	if (to->type == ZYDIS_OPERAND_TYPE_REGISTER)
-		set_reg(state, flow_reg_of(to->reg.value),
-			to->size < 32 ? (struct value){0} : value);
+		set_reg(state, flow_reg_of(to->reg.value), to->size < 32 ? unknown : value);
 	else if (to->type == ZYDIS_OPERAND_TYPE_MEMORY)
 		store_word(state, flow_address_of(state, instruction, to), value, to->size / 8);
 }
@@ -204,7 +205,7 @@ static void step_add(struct flow_state *state, const struct flow_instruction *in
 			before = added;
 			added = value;
 		}
-		value = (struct value){0};
+		value = unknown;
 		if (before.kind == VALUE_LOADED && added.kind == VALUE_ADDRESS &&
 		    before.offset == added.offset) {
 			value = before;
@@ -228,7 +229,7 @@ static void step_and(struct flow_state *state, const struct flow_instruction *in
 		/* What lay at the old alignment is no longer known. */
 		for (int i = 0; i < FLOW_REGS; i++) {
 			if (state->regs[i].kind == VALUE_ALIGNED)
-				state->regs[i] = (struct value){0};
+				state->regs[i] = unknown;
 		}
 		for (int i = 0; i < FLOW_SLOTS; i++) {
 			if (state->slots[i].at.kind == VALUE_ALIGNED)
@@ -275,11 +276,9 @@ static void step_pop(struct flow_state *state, const struct flow_instruction *in
 
 	move_sp(state, bytes);
 	if (to->type == ZYDIS_OPERAND_TYPE_REGISTER)
-		set_reg(state, flow_reg_of(to->reg.value),
-			bytes == WORD ? value : (struct value){0});
+		set_reg(state, flow_reg_of(to->reg.value), bytes == WORD ? value : unknown);
 	else
-		store_word(state, flow_address_of(state, instruction, to), (struct value){0},
-			   bytes);
+		store_word(state, flow_address_of(state, instruction, to), unknown, bytes);
 }
 
 static void step_call(struct flow_state *state)
@@ -290,7 +289,7 @@ static void step_call(struct flow_state *state)
 	/* the call's own return address is put there */
 	state->ra_gone |= sp.kind == VALUE_CFA && sp.offset > -WORD;
 	for (size_t i = 0; i < sizeof(scratch); i++)
-		state->regs[scratch[i]] = (struct value){0};
+		state->regs[scratch[i]] = unknown;
 	for (int i = 0; i < FLOW_SLOTS; i++) { /* the callee writes there */
 		struct kept_word *slot = &state->slots[i];
 
@@ -341,8 +340,6 @@ void flow_step(struct flow_state *state, const struct flow_instruction *instruct
 	note_comparison(state, instruction);
 	switch (instruction->is.mnemonic) {
 	case ZYDIS_MNEMONIC_MOV:
-		step_mov(state, instruction);
-		return;
 	case ZYDIS_MNEMONIC_MOVZX:
 		step_mov(state, instruction);
 		return;
@@ -352,7 +349,7 @@ void flow_step(struct flow_state *state, const struct flow_instruction *instruct
 	case ZYDIS_MNEMONIC_LEA:
 		set_reg(state, flow_reg_of(operands[0].reg.value),
 			operands[0].size == 64 ? flow_address_of(state, instruction, &operands[1])
-					       : (struct value){0});
+					       : unknown);
 		return;
 	case ZYDIS_MNEMONIC_ADD:
 		step_add(state, instruction, 1);
@@ -374,7 +371,7 @@ void flow_step(struct flow_state *state, const struct flow_instruction *instruct
 		return;
 	case ZYDIS_MNEMONIC_PUSHFQ:
 		move_sp(state, -WORD);
-		store_word(state, state->regs[FLOW_RSP], (struct value){0}, WORD);
+		store_word(state, state->regs[FLOW_RSP], unknown, WORD);
 		return;
 	case ZYDIS_MNEMONIC_POPFQ:
 		move_sp(state, WORD);
@@ -402,7 +399,7 @@ bool flow_merge(struct flow_state *state, const struct flow_state *other)
 	for (int i = 0; i < FLOW_REGS; i++) {
 		if (!value_is_equal(state->regs[i], other->regs[i]) ||
 		    (!aligned && state->regs[i].kind == VALUE_ALIGNED))
-			state->regs[i] = (struct value){0};
+			state->regs[i] = unknown;
 	}
 	for (int i = 0; i < FLOW_SLOTS; i++) {
 		struct kept_word *slot = &state->slots[i];

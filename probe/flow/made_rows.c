@@ -26,7 +26,7 @@ void made_rows_done(struct made_rows *made)
 
 static int open_gap(struct maker *maker, uint64_t from)
 {
-	if (maker->gaps_count == maker->gaps_room) {
+	if (!maker->gaps || maker->gaps_count == maker->gaps_room) {
 		size_t room = maker->gaps_room ? maker->gaps_room * 2 : 64;
 		struct gap *gaps =
 			room <= GAPS_MAX ? reallocarray(maker->gaps, room, sizeof(*gaps)) : NULL;

@@ -203,13 +203,10 @@ static void take_build(struct tables *tables, struct table *table, const struct 
 static bool take_renewed(struct tables *tables, struct table *table, struct build *mine)
 {
 	struct content *content;
-	int r = mine->error;
 
-	if (r == -ENOENT && table->state == TABLE_BARE)
+	if (mine->error == -ENOENT && table->state == TABLE_BARE)
 		return true; /* nothing is understood there */
-	if (r == 0)
-		r = content_get(tables, &content, &mine->image);
-	if (r < 0)
+	if (mine->error != 0 || content_get(tables, &content, &mine->image) < 0)
 		return false;
 	tables->stats.made++;
 	if (content != table->content) { /* else there was nothing to be made */
