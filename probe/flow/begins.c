@@ -46,7 +46,7 @@ static void add_begin(struct begins *one, enum begin_kind kind, uint64_t at)
 	known[i] = at;
 }
 
-/* ---- what symbols and FDEs say ---- */
+/* ---- what symbols say ---- */
 
 static const struct elf_segment *segment_of(const struct elf_image *image, uint64_t address)
 {

@@ -15,7 +15,7 @@
 #define FLOW_REGS  16 /* by the processor's numbers: rsp is 4, rbp 5 */
 #define FLOW_SLOTS 6
 
-enum flow_reg { FLOW_RCX = 1, FLOW_RBX = 3, FLOW_RSP = 4, FLOW_RBP = 5 };
+enum flow_reg { FLOW_RBX = 3, FLOW_RSP = 4, FLOW_RBP = 5 };
 
 enum value_kind {
 	VALUE_UNKNOWN,

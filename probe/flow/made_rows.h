@@ -2,9 +2,9 @@
 /*
  * Rows that are made from the code of a file's functions where it has no CFI, on demand: for the
  * functions that hold given addresses, and those that are near in the graph of calls. A function
- * begins at a symbol, at an FDE, or where a call goes; a begin is believed if all ways from it to a
- * return leave the stack as they found it. Where that isn't so, and where ways disagree, no row is
- * made.
+ * begins at a symbol, where a call goes, where an address is that the code takes, or where a jump
+ * goes; a begin is believed if all ways from it to a return leave the stack as they found it. Where
+ * that isn't so, and where ways disagree, no row is made.
  *
  * x86-64 only. The file is hostile: memory and time are bounded. May hang: in a job.
  */
