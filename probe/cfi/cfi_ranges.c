@@ -41,8 +41,14 @@ static bool holds_one(const struct cfi_function *function, const uint64_t *addre
 	return low < count && addresses[low] < function->end;
 }
 
+/* Addresses that are asked for; NULL: all are. */
+struct asked {
+	const uint64_t *addresses;
+	size_t count;
+};
+
 static int scan_functions(const struct cfi_section *section, struct cfi_cies *cies,
-			  const uint64_t *addresses, size_t count,
+			  const struct asked *asked,
 			  int (*each)(void *arg, const struct cfi_range *piece), void *arg)
 {
 	struct cfi_function function;
@@ -55,9 +61,10 @@ static int scan_functions(const struct cfi_section *section, struct cfi_cies *ci
 		const struct cfi_cie *cie = entry.is_cie ? NULL : cfi_cie_at(cies, entry.cie);
 
 		if (!cie || !cfi_function_read(section, cie, &entry, &function) ||
-		    !holds_one(&function, addresses, count))
+		    (asked && !holds_one(&function, asked->addresses, asked->count)))
 			continue;
-		cfi_run(cie, &function, &section->bases, meet_row, &start);
+		if (asked)
+			cfi_run(cie, &function, &section->bases, meet_row, &start);
 		r = each(arg, &(struct cfi_range){function.start, function.end, start.callable});
 	}
 	return r;
@@ -68,8 +75,8 @@ static void end_section(struct cfi_section *section)
 	cfi_section_done(section);
 }
 
-int cfi_ranges_at(int fd, const struct elf_image *image, const uint64_t *addresses, size_t count,
-		  int (*each)(void *arg, const struct cfi_range *piece), void *arg)
+static int read_ranges(int fd, const struct elf_image *image, const struct asked *asked,
+		       int (*each)(void *arg, const struct cfi_range *piece), void *arg)
 {
 	const struct cfi_machine *machine = cfi_machine_of(image);
 	_cleanup_free_ struct cfi_cies *cies = calloc(1, sizeof(*cies));
@@ -83,5 +90,17 @@ int cfi_ranges_at(int fd, const struct elf_image *image, const uint64_t *address
 	if (r < 0)
 		return r;
 	cfi_cies_init(cies, &section, machine);
-	return scan_functions(&section, cies, addresses, count, each, arg);
+	return scan_functions(&section, cies, asked, each, arg);
+}
+
+int cfi_ranges_all(int fd, const struct elf_image *image,
+		   int (*each)(void *arg, const struct cfi_range *piece), void *arg)
+{
+	return read_ranges(fd, image, NULL, each, arg);
+}
+
+int cfi_ranges_at(int fd, const struct elf_image *image, const uint64_t *addresses, size_t count,
+		  int (*each)(void *arg, const struct cfi_range *piece), void *arg)
+{
+	return read_ranges(fd, image, &(struct asked){addresses, count}, each, arg);
 }

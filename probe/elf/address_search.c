@@ -95,10 +95,14 @@ static void enter_border(struct address_search *search, size_t i, uint32_t at)
 		search->around[i - 1].high = at;
 }
 
-static bool is_better(const struct candidate *a, const struct candidate *b)
+/* With a size, a nameless piece gives way to each symbol; without one it may be the nearer start.
+ */
+static bool is_better(const struct candidate *a, const struct candidate *b, bool sized)
 {
 	if (!a->order || !b->order)
 		return a->order != 0;
+	if (sized && (a->name == SEARCH_NO_NAME) != (b->name == SEARCH_NO_NAME))
+		return b->name == SEARCH_NO_NAME;
 	if (a->start != b->start)
 		return a->start > b->start;
 	return a->rank != b->rank ? a->rank > b->rank : a->order < b->order;
@@ -135,12 +139,14 @@ bool address_search_meet(struct address_search *search, struct passing *symbol)
 	if (symbol->bytes || first == search->count)
 		return false;
 	const struct candidate *now = &search->around[first].before;
-	return !now->order || symbol->start >= now->start;
+	if (now->order && symbol->start == now->start)
+		return symbol->name != SEARCH_NO_NAME;
+	return !now->order || symbol->start > now->start;
 }
 
-static void improve_candidate(struct candidate *now, const struct candidate *candidate)
+static void improve_candidate(struct candidate *now, const struct candidate *candidate, bool sized)
 {
-	if (is_better(candidate, now))
+	if (is_better(candidate, now, sized))
 		*now = *candidate;
 }
 
@@ -156,14 +162,14 @@ void address_search_take(struct address_search *search, const struct passing *sy
 	size_t left = symbol->first + search->count, right = symbol->end + search->count;
 	for (; left < right; left /= 2, right /= 2) {
 		if (left % 2)
-			improve_candidate(&search->tree[left++], &candidate);
+			improve_candidate(&search->tree[left++], &candidate, true);
 		if (right % 2)
-			improve_candidate(&search->tree[--right], &candidate);
+			improve_candidate(&search->tree[--right], &candidate, true);
 	}
 	if (symbol->bytes)
 		enter_end(search, symbol, end_of(symbol));
 	if (!symbol->bytes && symbol->first < search->count)
-		improve_candidate(&search->around[symbol->first].before, &candidate);
+		improve_candidate(&search->around[symbol->first].before, &candidate, false);
 }
 
 static struct candidate find_holder(const struct address_search *search, size_t i)
@@ -171,14 +177,19 @@ static struct candidate find_holder(const struct address_search *search, size_t 
 	struct candidate best = {0};
 
 	for (size_t node = i + search->count; node > 0; node /= 2)
-		improve_candidate(&best, &search->tree[node]);
+		improve_candidate(&best, &search->tree[node], true);
 	return best;
+}
+
+bool address_search_holds(const struct address_search *search, size_t i)
+{
+	return find_holder(search, i).order;
 }
 
 bool address_search_is_covered(const struct address_search *search)
 {
 	for (size_t i = 0; i < search->count; i++) {
-		if (!find_holder(search, i).order)
+		if (!address_search_holds(search, i))
 			return false;
 	}
 	return true;
@@ -190,7 +201,7 @@ static void spread_entries(struct address_search *search)
 	struct around *around = search->around;
 
 	for (size_t i = 1; i < search->count; i++) {
-		improve_candidate(&around[i].before, &around[i - 1].before);
+		improve_candidate(&around[i].before, &around[i - 1].before, false);
 		if (around[i].end < around[i - 1].end)
 			around[i].end = around[i - 1].end;
 		if (around[i].low < around[i - 1].low)
@@ -209,17 +220,21 @@ void address_search_answer(struct address_search *search, size_t i, struct found
 		spread_entries(search);
 	const struct around *around = &search->around[i];
 	struct candidate held = find_holder(search, i);
+	const struct candidate *before = &around->before;
 
 	*found = (struct found){
 		.name = SEARCH_NO_NAME,
 		.start = around->end,
+		.is_end = true,
 		.low = around->low,
 		.high = around->high,
 	};
-	if (!held.order && around->before.order && around->before.start >= around->end)
-		held = around->before;
+	if ((!held.order || (held.name == SEARCH_NO_NAME && before->start >= held.start)) &&
+	    before->order && before->start >= around->end)
+		held = *before;
 	if (!held.order)
 		return;
 	found->name = held.name;
 	found->start = held.start;
+	found->is_end = false;
 }

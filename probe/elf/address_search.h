@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Streaming search for the functions that hold given addresses. Symbols are passed one after the
- * other, in any order; only those that are answers so far are kept. Memory grows with the number of
- * addresses, time with symbols × log(addresses), whatever the symbols are.
+ * Streaming search for the functions that hold given addresses. Symbols and nameless pieces of code
+ * are passed one after the other, in any order; only those that are answers so far are kept. Memory
+ * grows with the number of addresses, time with symbols × log(addresses), whatever the symbols are.
  *
  * Addresses are 32-bit distances from a base. The answer for an address is:
- *	of the functions with a size that hold the address, the one that starts last;
- *	else the last function without a size (or start of nameless code) at or before the address,
- *	unless a function with a size has ended since;
- *	else no name, from the end of the last function on.
+ *	of the symbols with a size that hold the address, the one that starts last;
+ *	else the last symbol (or start of nameless code) without a size at or before the address,
+ *	unless a function or piece with a size has ended since, or a piece that holds the address
+ *has begun; else of the nameless pieces that hold the address, the one that starts last; else no
+ *name, from the end of the last function on.
  */
 #pragma once
 
@@ -27,7 +28,7 @@ void address_search_free(struct address_search *search);
 /* A symbol, as it is passed to the search. */
 struct passing {
 	uint32_t start, bytes; /* bytes = 0: without a size */
-	uint64_t name;	       /* the caller's key of the name, or SEARCH_NO_NAME */
+	uint64_t name;	       /* the caller's key of the name; SEARCH_NO_NAME: nameless code */
 	uint8_t rank;	       /* of symbols with one start the highest rank wins, then the first */
 	bool unsure;	       /* the symbol may not be a function: it counts only once taken */
 
@@ -40,13 +41,15 @@ struct passing {
 bool address_search_meet(struct address_search *search, struct passing *symbol);
 void address_search_take(struct address_search *search, const struct passing *symbol);
 
-/* Returns whether all addresses lie in functions with a size: then no symbol without a size can be
- * an answer. */
+/* Returns whether address number `i` lies in a symbol or piece with a size. */
+bool address_search_holds(const struct address_search *search, size_t i);
+/* Returns whether all addresses do. */
 bool address_search_is_covered(const struct address_search *search);
 
 struct found {
 	uint64_t name;	    /* SEARCH_NO_NAME: no name */
 	uint32_t start;	    /* of the function */
+	bool is_end;	    /* `start` is the end of the function before: padding may follow */
 	uint32_t low, high; /* [low, high): addresses around the question with the same answer */
 };
 

@@ -12,10 +12,12 @@
 #include "proc/pclntab.h"
 #include "elf/minidebug.h"
 #include "elf/address_search.h"
+#include "elf/code_refs.h"
+#include "elf/code_starts.h"
+#include "elf/elf_dynamic.h"
 
 #define SYMBOLS_MAX (4u * 1024 * 1024)
 #define NAME_MAX_   65535
-#define UNWIND_MAX  (64u * 1024 * 1024)
 #define BATCH	    1024
 #define PIECE_MAX   16384 /* offsets that are resolved at a time: 2 MB */
 #define WINDOW	    4096
@@ -46,7 +48,8 @@ struct resolver {
 	struct elf_image image, debug;
 	struct pclntab *go; /* NULL: none, or not needed */
 	struct strings strings[TABLES];
-	uint64_t base; /* lowest linked address of executable code */
+	uint64_t base;	/* lowest linked address of executable code */
+	bool with_code; /* begins of functions are looked for in the code, too */
 	struct address_search *search;
 	struct buf *names;
 };
@@ -210,52 +213,6 @@ static int meet_symbols(struct resolver *resolver, int fd, bool wide,
 	return r;
 }
 
-/*
- * Enters the function starts of .eh_frame_hdr, as LSB describes it and every linker writes it:
- * version 1, pointer to .eh_frame, count as udata4 (0x03), table of {start, FDE} as sdata4 relative
- * to this section (0x3b).
- */
-static void meet_unwind_starts(struct resolver *resolver)
-{
-	struct {
-		uint8_t version, eh_frame_encoding, count_encoding, table_encoding;
-		uint32_t eh_frame;
-		uint32_t count;
-	} head;
-	struct {
-		int32_t start, fde;
-	} rows[BATCH];
-	const struct elf_image *image = &resolver->image;
-	uint64_t at = image->eh_frame_hdr.offset, bytes = image->eh_frame_hdr.bytes;
-
-	if (bytes < sizeof(head) || bytes > UNWIND_MAX ||
-	    elf_pread(resolver->fd, &head, sizeof(head), at) < 0)
-		return;
-	if (head.version != 1 || head.count_encoding != 0x03 || head.table_encoding != 0x3b ||
-	    (head.eh_frame_encoding & 0x0f) == 0x0c || /* 8-byte pointer */
-	    head.count > (bytes - sizeof(head)) / sizeof(rows[0]))
-		return;
-	at += sizeof(head);
-	for (uint32_t done = 0; done < head.count;) {
-		uint32_t n = head.count - done < BATCH ? head.count - done : BATCH;
-
-		if (elf_pread(resolver->fd, rows, n * sizeof(rows[0]),
-			      at + done * sizeof(rows[0])) < 0)
-			return;
-		for (uint32_t i = 0; i < n; i++) {
-			uint64_t start = image->eh_frame_hdr_address + (uint64_t)rows[i].start;
-			struct passing passing = {.name = SEARCH_NO_NAME};
-
-			if (!is_code(resolver, start))
-				continue;
-			passing.start = (uint32_t)(start - resolver->base);
-			if (address_search_meet(resolver->search, &passing))
-				address_search_take(resolver->search, &passing);
-		}
-		done += n;
-	}
-}
-
 /* Returns a Go function's size without the int3 bytes that fill up to the next function. A signal
  * handler returns to a function's first byte, and the byte before that is looked up. */
 static uint32_t go_function_bytes(struct resolver *resolver,
@@ -304,7 +261,7 @@ static void meet_go_functions(struct resolver *resolver)
 	}
 }
 
-static int search_tables(struct resolver *resolver)
+static int search_tables(struct resolver *resolver, const uint32_t *addresses, size_t count)
 {
 	const struct elf_image *image = &resolver->image;
 	int r = meet_symbols(resolver, resolver->fd, image->wide, &image->symtab, TABLE_SYMTAB);
@@ -316,9 +273,18 @@ static int search_tables(struct resolver *resolver)
 				 &resolver->debug.symtab, TABLE_DEBUG);
 	if (r == 0 && resolver->go)
 		meet_go_functions(resolver);
-	if (r == 0 && !address_search_is_covered(resolver->search))
-		meet_unwind_starts(resolver);
-	return r;
+	if (r < 0 || address_search_is_covered(resolver->search))
+		return r;
+	struct code_starts starts = {
+		.fd = resolver->fd,
+		.image = image,
+		.base = resolver->base,
+		.search = resolver->search,
+		.addresses = addresses,
+		.count = count,
+		.with_code = resolver->with_code,
+	};
+	return code_starts_meet(&starts);
 }
 
 static uint32_t copy_name(struct resolver *resolver, uint64_t name)
@@ -333,9 +299,10 @@ static uint32_t copy_name(struct resolver *resolver, uint64_t name)
 		       : NATIVE_NO_NAME;
 }
 
-/* Translates an answer to file offsets, within the segment that holds the question's offset. */
-static void translate_answer(const struct resolver *resolver, const struct found *found,
-			     uint64_t address, struct native_function *function)
+/* Translates an answer to file offsets, within the segment that holds the question's offset. An
+ * answer that begins in another segment is none. */
+static void translate_answer(const struct resolver *resolver, struct found *found, uint64_t address,
+			     struct native_function *function)
 {
 	const struct elf_image *image = &resolver->image;
 	const struct elf_segment *segment = image->segments;
@@ -347,11 +314,19 @@ static void translate_answer(const struct resolver *resolver, const struct found
 
 	if (low < segment->address)
 		low = segment->address;
+	if (resolver->base + found->start <
+	    segment->address) /* nothing reaches over a segment's end */
+		*found = (struct found){.name = SEARCH_NO_NAME,
+					.start = (uint32_t)(segment->address - resolver->base),
+					.is_end = true};
 	if (high > end)
 		high = end;
 	function->from = function->offset - (address - low);
 	function->to = function->offset + (high - address);
 	function->address = resolver->base + found->start;
+	if (found->is_end)
+		function->address = code_refs_skip_padding(resolver->fd, image, function->address,
+							   resolver->base + address);
 }
 
 /* Resolves a piece of the functions; `addresses` are their addresses, sorted. */
@@ -364,7 +339,7 @@ static int resolve_piece(struct resolver *resolver, struct native_function *func
 	address_search_free(TAKE_PTR(resolver->search));
 	int r = address_search_new(&resolver->search, addresses, count);
 	if (r == 0)
-		r = search_tables(resolver);
+		r = search_tables(resolver, addresses, count);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		struct found found;
 
@@ -443,6 +418,7 @@ static int resolve_pieces(struct resolver *resolver, struct native_function *fun
 static int find_tables(struct resolver *resolver, int debug_fd)
 {
 	const struct elf_image *image = &resolver->image;
+	struct elf_dynamic dynamic;
 	int r = debug_fd >= 0 ? elf_read(debug_fd, &resolver->debug) : -ENOENT;
 
 	if (r == -ENOMEM)
@@ -451,6 +427,9 @@ static int find_tables(struct resolver *resolver, int debug_fd)
 		resolver->debug_fd = debug_fd;
 	if (image->symtab.symbols.bytes || resolver->debug.symtab.symbols.bytes)
 		return 0;
+	if (!image->dynsym.symbols.bytes && !image->has_sections &&
+	    elf_dynamic_read(resolver->fd, image, &dynamic) == 0)
+		resolver->image.dynsym = dynamic.symbols;
 	resolver->mini_fd = minidebug_open(resolver->fd, image);
 	if (resolver->mini_fd >= 0 && elf_read(resolver->mini_fd, &resolver->debug) == 0)
 		resolver->debug_fd = resolver->mini_fd;
@@ -466,8 +445,8 @@ static void describe_file(const struct elf_image *image, struct native_file *fil
 	file->build_id_bytes = image->build_id_bytes;
 }
 
-int native_resolve(int fd, int debug_fd, struct native_function *functions, size_t count,
-		   struct buf *names, struct native_file *file)
+int native_resolve(int fd, int debug_fd, bool with_code, struct native_function *functions,
+		   size_t count, struct buf *names, struct native_file *file)
 {
 	_cleanup_(resolver_free) struct resolver *resolver = calloc(1, sizeof(*resolver));
 
@@ -476,6 +455,7 @@ int native_resolve(int fd, int debug_fd, struct native_function *functions, size
 	resolver->fd = fd;
 	resolver->debug_fd = resolver->mini_fd = -1;
 	resolver->names = names;
+	resolver->with_code = with_code;
 	int r = elf_read(fd, &resolver->image);
 	if (r < 0)
 		return r;

@@ -2,12 +2,13 @@
 /*
  * Symbolizer for native code: finds the functions that hold given file offsets of an ELF file. It
  * reads .symtab and .dynsym, the separate debug file or the small one inside the file
- * (elf/minidebug.h), Go's table of functions (proc/pclntab.h), and, for code without a symbol, the
- * function starts of .eh_frame_hdr. Each table is read once for all offsets together, in pieces;
- * only the answers are kept.
+ * (elf/minidebug.h), Go's table of functions (proc/pclntab.h), and, for code that no symbol with a
+ * size holds, the starts and ends that CFI, code and relocations tell (elf/code_starts.h). Each
+ * table is read once for all offsets together, in pieces; only the answers are kept.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,11 +36,12 @@ struct native_file {
 
 /*
  * Answers all questions of `functions` and sorts them by address. Names are added to `names`, each
- * with a NUL. `debug_fd` is the separate debug file, or -1. *file (or NULL) is set for every ELF
- * file, also on failure. A target may own the files, so call this in a job. Returns 0, or a
- * negative errno, and then no answer is valid: -ENOEXEC if `fd` is no ELF file; -EBADMSG if it is
- * broken; -EFBIG if it has too many symbols; -ENOSPC if the names exceed names->max; -ENOMEM; an
- * errno of reading.
+ * with a NUL. `debug_fd` is the separate debug file, or -1. `with_code`: the file's code is read,
+ * too, where there is no CFI; 2 s of CPU time at most. *file (or NULL) is set for every ELF file,
+ * also on failure. A target may own the files, so call this in a job. Returns 0, or a negative
+ * errno, and then no answer is valid: -ENOEXEC if `fd` is no ELF file; -EBADMSG if it is broken;
+ * -EFBIG if it has too many symbols; -ENOSPC if the names exceed names->max; -ENOMEM; an errno of
+ * reading.
  */
-int native_resolve(int fd, int debug_fd, struct native_function *functions, size_t count,
-		   struct buf *names, struct native_file *file);
+int native_resolve(int fd, int debug_fd, bool with_code, struct native_function *functions,
+		   size_t count, struct buf *names, struct native_file *file);

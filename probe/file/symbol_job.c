@@ -66,8 +66,8 @@ static int resolve_functions(struct symbol_job *reading)
 		.fd = -1, .debug_fd = -1, .own_fd = -1};
 	r = open_file_open(&opened, &reading->opening, reading->debugging_dir, &reading->debug);
 	if (r == 0)
-		r = native_resolve(opened.fd, opened.debug_fd, reading->functions, reading->count,
-				   &reading->names, &reading->file);
+		r = native_resolve(opened.fd, opened.debug_fd, true, reading->functions,
+				   reading->count, &reading->names, &reading->file);
 	return r < 0 ? r : demangle_all(reading);
 }
 

@@ -6,29 +6,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "elf/code_refs.h"
 #include "elf/native.h"
 #include "flow/flow.h"
 
-#define PIECE_BYTES 65536
-#define NAMES_MAX   (1u << 20)
-#define NEAR_MAX    16 /* addresses behind a call's target that are looked at */
-
-#define CALL	    0xe8
-#define JUMP	    0xe9 /* also the last call of a function */
-#define CALL_BYTES  5
-
-#define NUMBER	    0xb8
-#define NUMBER_MASK 0xf8
-#define NUMBER_LONG 0xc7
-
-/* lea reg, [rip + distance] */
-#define LEA	      0x8d
-#define LEA_BYTES     7
-#define REX_W_MASK    0xfb
-#define REX_W	      0x48
-#define MODRM_MASK    0xc7
-#define MODRM_RIP     0x05
-#define LONGEST_BYTES LEA_BYTES
+#define NAMES_MAX (1u << 20)
+#define NEAR_MAX  16 /* addresses behind a call's target that are looked at */
 
 /* Keeps the nearest. */
 static void add_begin(struct begins *one, enum begin_kind kind, uint64_t at)
@@ -84,7 +67,7 @@ static int ask_symbols(int fd, const struct elf_image *image, struct begins *beg
 			segment ? segment->file_offset + (begins[i].wanted - segment->address)
 				: UINT64_MAX;
 	}
-	int r = native_resolve(fd, -1, functions, count, &names, NULL);
+	int r = native_resolve(fd, -1, false, functions, count, &names, NULL);
 	if (r < 0) /* calls tell without symbols, too */
 		return r == -ENOMEM ? r : 0;
 	qsort(functions, count, sizeof(*functions), compare_questions);
@@ -117,9 +100,14 @@ struct search {
 	size_t count;
 };
 
-static int meet_target(void *arg, uint64_t site, uint64_t target, enum begin_kind kind)
+static int meet_target(void *arg, uint64_t site, uint64_t target, enum code_ref ref)
 {
+	static const enum begin_kind kinds[] = {[CODE_CALL] = BEGIN_CALLED,
+						[CODE_ADDRESS] = BEGIN_TAKEN,
+						[CODE_NUMBER] = BEGIN_TAKEN,
+						[CODE_JUMP] = BEGIN_JUMPED};
 	const struct search *search = arg;
+	enum begin_kind kind = kinds[ref];
 	size_t low = 0, high = search->count;
 
 	(void)site;
@@ -144,70 +132,6 @@ static int meet_target(void *arg, uint64_t site, uint64_t target, enum begin_kin
 	return 0;
 }
 
-/* Gets each instruction that tells where a function may begin. */
-typedef int (*meet)(void *arg, uint64_t site, uint64_t target, enum begin_kind kind);
-
-/* mov reg, number: in a program that isn't loaded elsewhere than it was linked it may be the
- * address of a function. */
-static bool is_number(uint8_t byte)
-{
-	return (byte & NUMBER_MASK) == NUMBER || byte == NUMBER_LONG;
-}
-
-/* Calls have one opcode, which as another instruction's byte leads to some address: few of these
- * are near, and flow.h refuses what is no function. */
-static int scan_piece(const uint8_t *bytes, size_t count, size_t starts, uint64_t address, meet met,
-		      void *arg)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < starts; i++) {
-		uint64_t site = address + i;
-		int32_t distance;
-
-		if ((bytes[i] == CALL || bytes[i] == JUMP) && count - i >= CALL_BYTES) {
-			memcpy(&distance, bytes + i + 1, sizeof(distance));
-			r = met(arg, site, site + CALL_BYTES + (uint64_t)(int64_t)distance,
-				bytes[i] == CALL ? BEGIN_CALLED : BEGIN_JUMPED);
-		} else if (is_number(bytes[i]) && count - i >= LEA_BYTES) {
-			uint32_t number;
-
-			memcpy(&number, bytes + i + 1 + (bytes[i] == NUMBER_LONG), sizeof(number));
-			r = met(arg, site, number, BEGIN_TAKEN);
-		} else if ((bytes[i] & REX_W_MASK) == REX_W && count - i >= LEA_BYTES &&
-			   bytes[i + 1] == LEA && (bytes[i + 2] & MODRM_MASK) == MODRM_RIP) {
-			memcpy(&distance, bytes + i + 3, sizeof(distance));
-			r = met(arg, site, site + LEA_BYTES + (uint64_t)(int64_t)distance,
-				BEGIN_TAKEN);
-		}
-	}
-	return r;
-}
-
-static int scan_code(int fd, const struct elf_image *image, meet met, void *arg)
-{
-	_cleanup_free_ uint8_t *bytes = malloc(PIECE_BYTES + LONGEST_BYTES);
-	int r = bytes ? 0 : -ENOMEM;
-
-	for (size_t s = 0; r == 0 && s < image->segments_count; s++) {
-		const struct elf_segment *segment = &image->segments[s];
-
-		for (uint64_t at = 0; r == 0 && at < segment->file_bytes; at += PIECE_BYTES) {
-			uint64_t left = segment->file_bytes - at;
-			size_t count = left < PIECE_BYTES + LONGEST_BYTES
-					       ? (size_t)left
-					       : PIECE_BYTES + LONGEST_BYTES;
-
-			r = elf_pread(fd, bytes, count, segment->file_offset + at);
-			if (r == 0)
-				r = scan_piece(bytes, count,
-					       count < PIECE_BYTES ? count : PIECE_BYTES,
-					       segment->address + at, met, arg);
-		}
-	}
-	return r;
-}
-
 int begins_find(int fd, const struct elf_image *image, struct begins *begins, size_t count)
 {
 	struct search search = {begins, count};
@@ -219,8 +143,8 @@ int begins_find(int fd, const struct elf_image *image, struct begins *begins, si
 		begins[i].end = segment ? segment->address + segment->file_bytes : 0;
 	}
 	int r = ask_symbols(fd, image, begins, count);
-	meet_target(&search, 0, image->entry, BEGIN_CALLED);
-	return r ? r : scan_code(fd, image, meet_target, &search);
+	meet_target(&search, 0, image->entry, CODE_CALL);
+	return r ? r : code_refs_scan(fd, image, meet_target, &search);
 }
 
 /* ---- who calls ---- */
@@ -239,12 +163,12 @@ static int compare_addresses(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static int meet_call(void *arg, uint64_t site, uint64_t target, enum begin_kind kind)
+static int meet_call(void *arg, uint64_t site, uint64_t target, enum code_ref ref)
 {
 	const struct callers *callers = arg;
 
-	if (kind != BEGIN_CALLED || !bsearch(&target, callers->targets, callers->count,
-					     sizeof(*callers->targets), compare_addresses))
+	if (ref != CODE_CALL || !bsearch(&target, callers->targets, callers->count,
+					 sizeof(*callers->targets), compare_addresses))
 		return 0;
 	return callers->met(callers->arg, site);
 }
@@ -254,5 +178,5 @@ int begins_callers(int fd, const struct elf_image *image, const uint64_t *target
 {
 	struct callers callers = {targets, count, met, arg};
 
-	return scan_code(fd, image, meet_call, &callers);
+	return code_refs_scan(fd, image, meet_call, &callers);
 }

@@ -130,7 +130,8 @@ static int read_header(int fd, struct elf_image *image, union header *header,
 	if (memcmp(header->ident, ELFMAG, SELFMAG) != 0 || header->ident[EI_DATA] != ELFDATA2LSB ||
 	    image->file_bytes < header_bytes(image))
 		return -ENOEXEC;
-	image->machine = header->narrow.e_machine; /* stands at the same place in both */
+	image->machine = header->narrow.e_machine;	    /* stands at the same place in both */
+	image->is_fixed = header->narrow.e_type == ET_EXEC; /* as this does */
 	image->entry = image->wide ? header->wide.e_entry : header->narrow.e_entry;
 	*tables = image->wide
 			  ? (struct header_tables){header->wide.e_phoff, header->wide.e_shoff,
@@ -265,6 +266,8 @@ static void read_segments(int fd, Elf *elf, struct elf_image *image, struct head
 				(struct elf_extent){segment.p_offset, segment.p_filesz};
 			image->eh_frame_hdr_address = segment.p_vaddr;
 		}
+		if (segment.p_type == PT_DYNAMIC)
+			image->dynamic = (struct elf_extent){segment.p_offset, segment.p_filesz};
 		if (segment.p_type == PT_LOAD && !(segment.p_flags & PF_X) &&
 		    image->data_count < ELF_SEGMENTS_MAX)
 			image->data[image->data_count++] = (struct elf_segment){

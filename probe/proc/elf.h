@@ -48,6 +48,7 @@ struct elf_image {
 	bool has_sections;
 	bool is_go; /* Go's linker made the file, or took part: it has .go.buildinfo */
 	uint16_t machine;
+	bool is_fixed;	/* ET_EXEC: loaded where it was linked */
 	uint64_t entry; /* linked address of a program's first instruction; 0: none */
 	uint64_t file_bytes;
 	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* executable PT_LOAD segments */
@@ -55,6 +56,7 @@ struct elf_image {
 	struct elf_segment data[ELF_SEGMENTS_MAX]; /* the other PT_LOAD segments */
 	size_t data_count;
 	struct elf_symbols symtab, dynsym;
+	struct elf_extent dynamic; /* the dynamic linker's tags */
 	struct elf_extent eh_frame_hdr;
 	uint64_t eh_frame_hdr_address;
 	struct elf_frames frames;

@@ -58,12 +58,12 @@ static void look_up(int fd, int debug_fd, uint64_t bytes)
 
 	for (uint64_t at = 0; at < bytes && count < 128; at += bytes / 128 + 1)
 		functions[count++] = (struct native_function){.offset = at};
-	if (native_resolve(fd, debug_fd, functions, count, &names, NULL) < 0)
+	if (native_resolve(fd, debug_fd, true, functions, count, &names, NULL) < 0)
 		return;
 	check_functions(functions, count, &names);
 	struct native_function *middle = &functions[count / 2];
 	struct native_function alone = {.offset = middle->offset};
-	demand(native_resolve(fd, debug_fd, &alone, 1, &alone_names, NULL) == 0);
+	demand(native_resolve(fd, debug_fd, true, &alone, 1, &alone_names, NULL) == 0);
 	check_functions(&alone, 1, &alone_names);
 	demand((alone.from == alone.to) == (middle->from == middle->to));
 	demand(alone.address == middle->address);
@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		check_image(&image);
 	struct native_function function = {0};
 	struct buf names = BUF_INIT(1);
-	demand(r == 0 || native_resolve(fd, -1, &function, 1, &names, NULL) == r);
+	demand(r == 0 || native_resolve(fd, -1, true, &function, 1, &names, NULL) == r);
 	if (r == 0) {
 		look_up(fd, -1, bytes);
 		look_up(fd, fd, bytes);

@@ -150,8 +150,9 @@ static void a_stripped_program_has_the_same_names(void **state)
 	uint64_t step = image.segments[0].file_bytes / ARRAY_SIZE(with);
 	for (size_t i = 0; i < ARRAY_SIZE(with); i++)
 		with[i].offset = without[i].offset = image.segments[0].file_offset + i * step;
-	assert_int_equal(native_resolve(fd, -1, with, ARRAY_SIZE(with), &names, NULL), 0);
-	assert_int_equal(native_resolve(stripped, -1, without, ARRAY_SIZE(with), &bare, NULL), 0);
+	assert_int_equal(native_resolve(fd, -1, true, with, ARRAY_SIZE(with), &names, NULL), 0);
+	assert_int_equal(native_resolve(stripped, -1, true, without, ARRAY_SIZE(with), &bare, NULL),
+			 0);
 	for (size_t i = 0; i < ARRAY_SIZE(with); i++) {
 		assert_int_equal(with[i].offset, without[i].offset);
 		if (with[i].name == NATIVE_NO_NAME) { /* a filler */

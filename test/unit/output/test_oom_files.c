@@ -31,7 +31,7 @@ static int resolve_two(int fd, int debug_fd)
 					      {.offset = CODE_OFFSET + 0x350}};
 	_cleanup_buf_ struct buf names = BUF_INIT(1 << 20);
 
-	return native_resolve(fd, debug_fd, functions, 2, &names, NULL);
+	return native_resolve(fd, debug_fd, true, functions, 2, &names, NULL);
 }
 
 static int use_native(void)

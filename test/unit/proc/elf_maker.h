@@ -49,6 +49,7 @@ struct elf_plan {
 	const struct section_plan *sections;
 	size_t sections_count;
 	bool no_code; /* a separate debug file: its segment has no bytes */
+	const uint8_t *code; /* CODE_BYTES; NULL: zeros */
 };
 
 struct elf_maker {
@@ -256,6 +257,8 @@ static inline size_t elf_make(struct elf_maker *maker, const struct elf_plan *pl
 	maker_segment(maker, 1, PT_NULL, 0, 0, 0);
 	maker_segment(maker, 2, PT_NULL, 0, 0, 0);
 	maker_notes(maker, plan);
+	if (plan->code)
+		memcpy(maker->image + CODE_OFFSET, plan->code, CODE_BYTES);
 	for (size_t i = 0; i < plan->sections_count; i++)
 		maker_section(maker, plan->sections[i].name, SHT_PROGBITS, plan->sections[i].data,
 			      plan->sections[i].bytes);

@@ -33,7 +33,7 @@ static inline int look_up(const struct program *program, uint64_t offset, struct
 {
 	struct native_function function = {.offset = offset};
 	_cleanup_buf_ struct buf names = BUF_INIT(1 << 20);
-	int r = native_resolve(program->fd, program->debug_fd, &function, 1, &names, NULL);
+	int r = native_resolve(program->fd, program->debug_fd, true, &function, 1, &names, NULL);
 
 	if (r < 0)
 		return r;

@@ -31,7 +31,7 @@ static bool before(const struct passing *a, const struct passing *b)
 static void expect(const struct passing *symbols, size_t count, uint32_t at,
 		   struct expected *result)
 {
-	const struct passing *holds = NULL, *last = NULL;
+	const struct passing *holds = NULL, *piece = NULL, *last = NULL;
 	uint32_t end = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -40,9 +40,12 @@ static void expect(const struct passing *symbols, size_t count, uint32_t at,
 		if (symbol->start > at)
 			continue;
 		if (symbol->bytes && at - symbol->start < symbol->bytes) {
-			if (!holds || symbol->start > holds->start ||
-			    (symbol->start == holds->start && before(symbol, holds)))
-				holds = symbol;
+			const struct passing **best =
+				symbol->name == SEARCH_NO_NAME ? &piece : &holds;
+
+			if (!*best || symbol->start > (*best)->start ||
+			    (symbol->start == (*best)->start && before(symbol, *best)))
+				*best = symbol;
 		} else if (symbol->bytes) {
 			if (symbol->start + symbol->bytes > end)
 				end = symbol->start + symbol->bytes;
@@ -52,8 +55,10 @@ static void expect(const struct passing *symbols, size_t count, uint32_t at,
 		}
 	}
 	*result = (struct expected){SEARCH_NO_NAME, end};
-	if (!holds && last && last->start >= end)
+	if (!holds && last && last->start >= end && (!piece || last->start >= piece->start))
 		holds = last;
+	if (!holds)
+		holds = piece;
 	if (!holds)
 		return;
 	result->name = holds->name;
@@ -77,7 +82,7 @@ static size_t make_symbols(struct passing *symbols, uint64_t *random, uint32_t s
 		/* As in ELF files: a size ranks highest, what has no name lowest. */
 		if (symbols[i].bytes)
 			symbols[i].rank |= 1u << 7;
-		else if (bits >> 40 & 1)
+		if (bits >> 50 & 1)
 			symbols[i].name = SEARCH_NO_NAME;
 		if (symbols[i].name == SEARCH_NO_NAME)
 			symbols[i].rank = 0;

@@ -126,7 +126,7 @@ static size_t check_all(const char *path)
 
 	assert_int_equal(file_read(AT_FDCWD, path, &text), 0);
 	size_t count = list_all(text.data, functions, ARRAY_SIZE(functions));
-	assert_int_equal(native_resolve(program.fd, -1, functions, count, &names, NULL), 0);
+	assert_int_equal(native_resolve(program.fd, -1, true, functions, count, &names, NULL), 0);
 	for (size_t i = 0; i < count; i++) {
 		assert_true(functions[i].name != NATIVE_NO_NAME);
 		assert_true(names.data[functions[i].name]);
@@ -176,7 +176,7 @@ static void a_stripped_program_is_cut_into_functions(void **state)
 	assert_int_equal(fstat(program.fd, &stat), 0);
 	assert_in_range(stat.st_size, 1, ARRAY_SIZE(functions));
 	size_t count = ask_all_over(functions, (uint64_t)stat.st_size, 1);
-	assert_int_equal(native_resolve(program.fd, -1, functions, count, &names, NULL), 0);
+	assert_int_equal(native_resolve(program.fd, -1, true, functions, count, &names, NULL), 0);
 	for (size_t i = 0; i < count; i++) {
 		const struct native_function *function = &functions[i];
 
@@ -214,7 +214,7 @@ static void real_files_with_changed_bytes_do_no_harm(void **state)
 		memcpy(before, text.data + at, 8);
 		assert_int_equal(pwrite(fd, &wild, 1 + (bits >> 61), (off_t)at), 1 + (bits >> 61));
 		size_t count = ask_all_over(functions, text.len, 97);
-		native_resolve(fd, fd, functions, count, &names, NULL);
+		native_resolve(fd, fd, true, functions, count, &names, NULL);
 		assert_int_equal(pwrite(fd, before, 8, (off_t)at), 8);
 	}
 }
@@ -257,13 +257,13 @@ static void names_that_overlap_make_no_giant_of_a_small_file(void **state)
 	_cleanup_close_ int fd = file_of(file, len);
 	for (size_t i = 0; i < SYMBOLS; i++)
 		functions[i] = (struct native_function){.offset = CODE_OFFSET + i};
-	assert_int_equal(native_resolve(fd, -1, functions, SYMBOLS, &names, NULL), -ENOSPC);
+	assert_int_equal(native_resolve(fd, -1, true, functions, SYMBOLS, &names, NULL), -ENOSPC);
 	assert_in_range(names.capacity, 0, 2 << 20);
 	/* One of them is no trouble. */
 	functions[0].offset = CODE_OFFSET + SYMBOLS - 1;
 	buf_done(&names);
 	names = (struct buf)BUF_INIT(1 << 20);
-	assert_int_equal(native_resolve(fd, -1, functions, 1, &names, NULL), 0);
+	assert_int_equal(native_resolve(fd, -1, true, functions, 1, &names, NULL), 0);
 	assert_int_equal(strlen(names.data + functions[0].name), NAME - SYMBOLS);
 }
 

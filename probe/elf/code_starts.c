@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "elf/code_starts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cfi/cfi_ranges.h"
+#include "elf/code_refs.h"
+#include "elf/elf_dynamic.h"
+
+#define HEADER_MAX (64u * 1024 * 1024)
+#define BATCH	   1024
+/* Bounds of what a file can cost: time for its code, and places at which its code is read once
+ * more. Both are many times what real files need. */
+#define CPU_MAX_NS   (2 * NS_PER_S)
+#define LOOKED_MAX   (1u << 18)
+#define REFS_A_CLOCK 65536
+
+/* An address that nothing with a size holds, and the nearest start before it so far. */
+struct lone {
+	uint32_t address, start;
+};
+
+struct scan {
+	struct code_starts *starts;
+	struct lone *lone; /* by address */
+	size_t count;
+	size_t refs, looked;
+	uint64_t end_ns; /* of the thread's CPU time */
+};
+
+static bool is_code(const struct code_starts *starts, uint64_t address)
+{
+	const struct elf_image *image = starts->image;
+
+	for (size_t i = 0; i < image->segments_count; i++) {
+		if (address - image->segments[i].address < image->segments[i].file_bytes)
+			return address - starts->base < UINT32_MAX;
+	}
+	return false;
+}
+
+/* ---- CFI ---- */
+
+static int meet_piece(void *arg, const struct cfi_range *piece)
+{
+	struct code_starts *starts = arg;
+	struct passing passing = {.name = SEARCH_NO_NAME};
+
+	if (!is_code(starts, piece->from) || piece->to <= piece->from ||
+	    piece->to - starts->base >= UINT32_MAX)
+		return 0;
+	passing.start = (uint32_t)(piece->from - starts->base);
+	passing.bytes = (uint32_t)(piece->to - piece->from);
+	if (address_search_meet(starts->search, &passing))
+		address_search_take(starts->search, &passing);
+	return 0;
+}
+
+static void meet_start(struct code_starts *starts, uint64_t start)
+{
+	struct passing passing = {.name = SEARCH_NO_NAME};
+
+	if (!is_code(starts, start))
+		return;
+	passing.start = (uint32_t)(start - starts->base);
+	if (address_search_meet(starts->search, &passing))
+		address_search_take(starts->search, &passing);
+}
+
+/*
+ * Enters the function starts of .eh_frame_hdr, as LSB describes it and every linker writes it:
+ * version 1, pointer to .eh_frame, count as udata4 (0x03), table of {start, FDE} as sdata4 relative
+ * to this section (0x3b).
+ */
+static void meet_header_table(struct code_starts *starts)
+{
+	struct {
+		uint8_t version, eh_frame_encoding, count_encoding, table_encoding;
+		uint32_t eh_frame;
+		uint32_t count;
+	} head;
+	struct {
+		int32_t start, fde;
+	} rows[BATCH];
+	const struct elf_image *image = starts->image;
+	uint64_t at = image->eh_frame_hdr.offset, bytes = image->eh_frame_hdr.bytes;
+
+	if (bytes < sizeof(head) || bytes > HEADER_MAX ||
+	    elf_pread(starts->fd, &head, sizeof(head), at) < 0)
+		return;
+	if (head.version != 1 || head.count_encoding != 0x03 || head.table_encoding != 0x3b ||
+	    (head.eh_frame_encoding & 0x0f) == 0x0c || /* 8-byte pointer */
+	    head.count > (bytes - sizeof(head)) / sizeof(rows[0]))
+		return;
+	at += sizeof(head);
+	for (uint32_t done = 0; done < head.count;) {
+		uint32_t n = head.count - done < BATCH ? head.count - done : BATCH;
+
+		if (elf_pread(starts->fd, rows, n * sizeof(rows[0]), at + done * sizeof(rows[0])) <
+		    0)
+			return;
+		for (uint32_t i = 0; i < n; i++)
+			meet_start(starts, image->eh_frame_hdr_address + (uint64_t)rows[i].start);
+		done += n;
+	}
+}
+
+/* ---- what refers to code ---- */
+
+/* Returns the first lone address at or behind `start`. */
+static struct lone *lone_from(const struct scan *scan, uint32_t start)
+{
+	struct lone *from = scan->lone;
+
+	for (size_t left = scan->count; left > 1;) {
+		size_t half = left / 2;
+
+		from += from[half - 1].address < start ? half : 0;
+		left -= half;
+	}
+	return from->address < start ? from + 1 : from;
+}
+
+/* Enters a place that something refers to, if it looks like the begin of a function. */
+static int meet_referred(struct scan *scan, uint64_t target)
+{
+	struct code_starts *starts = scan->starts;
+
+	if (++scan->refs % REFS_A_CLOCK == 0 && clock_ns(CLOCK_THREAD_CPUTIME_ID) > scan->end_ns)
+		return -ETIME;
+	if (!is_code(starts, target))
+		return 0;
+	uint32_t start = (uint32_t)(target - starts->base);
+	struct lone *lone = lone_from(scan, start);
+	if (lone == scan->lone + scan->count || start <= lone->start)
+		return 0;
+	if (++scan->looked > LOOKED_MAX)
+		return -ETIME;
+	if (code_refs_may_begin(starts->fd, starts->image, target)) {
+		lone->start = start;
+		meet_start(starts, target);
+	}
+	return 0;
+}
+
+static int meet_ref(void *arg, uint64_t site, uint64_t target, enum code_ref kind)
+{
+	struct scan *scan = arg;
+
+	(void)site;
+	if (kind == CODE_JUMP || (kind == CODE_NUMBER && !scan->starts->image->is_fixed))
+		return 0;
+	return meet_referred(scan, target);
+}
+
+static int meet_pointer(void *arg, uint64_t target)
+{
+	return meet_referred(arg, target);
+}
+
+static int meet_referrers(struct code_starts *starts)
+{
+	_cleanup_free_ struct lone *lone = calloc(starts->count + 1, sizeof(*lone));
+	struct scan scan = {
+		.starts = starts,
+		.lone = lone,
+		.end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + CPU_MAX_NS,
+	};
+
+	if (!lone)
+		return -ENOMEM;
+	for (size_t i = 0; i < starts->count; i++) {
+		if (!address_search_holds(starts->search, i))
+			lone[scan.count++].address = starts->addresses[i];
+	}
+	if (!scan.count)
+		return 0;
+	int r = meet_referred(&scan, starts->image->entry);
+	if (r == 0)
+		r = code_refs_scan(starts->fd, starts->image, meet_ref, &scan);
+	if (r == 0)
+		r = elf_pointers_scan(starts->fd, starts->image, meet_pointer, &scan);
+	return r;
+}
+
+int code_starts_meet(struct code_starts *starts)
+{
+	int r = cfi_ranges_all(starts->fd, starts->image, meet_piece, starts);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		meet_header_table(starts);
+	if (!starts->with_code)
+		return 0;
+	r = meet_referrers(starts);
+	return r == -ENOMEM ? r : 0;
+}
