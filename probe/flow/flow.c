@@ -160,8 +160,10 @@ static int go_behind(struct flow *flow, const struct behind *behind)
 	uint32_t number = behind->at < flow->function->bytes ? flow->numbers[behind->at] : 0;
 	struct flow_node *call = &flow->nodes[behind->call];
 
-	if (behind->at >= flow->function->bytes)
+	if (behind->at >= flow->function->bytes) {
+		flow->result->breaks = true;
 		return 0;
+	}
 	if (number && !call->comes_back &&
 	    is_another_stack(&flow->nodes[number - 1].state, &behind->state))
 		return 0;
@@ -346,6 +348,7 @@ static int go_on(struct flow *flow, const struct flow_instruction *instruction,
 	case ZYDIS_MNEMONIC_UD2:
 	case ZYDIS_MNEMONIC_INT3:
 	case ZYDIS_MNEMONIC_HLT:
+		flow->result->stops = true;
 		return 0;
 	case ZYDIS_MNEMONIC_XBEGIN:
 		return jump_perhaps(flow, instruction, to, state);
@@ -364,8 +367,10 @@ static int take_turn(struct flow *flow, uint32_t number)
 	node->queued = false;
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&flow->decoder, function->code + node->at,
 						 function->bytes - node->at, &instruction.is,
-						 instruction.operands)))
-		return 0; /* nobody comes here, or it is no code */
+						 instruction.operands))) {
+		flow->result->breaks = true; /* nobody comes here, or it is no code */
+		return 0;
+	}
 	node->bytes = instruction.is.length;
 	flow_step(&state, &instruction);
 	return go_on(flow, &instruction, &state);
@@ -418,6 +423,23 @@ int flow_visit_all(const struct flow_function *function, flow_visit visit, void 
 		r = !visit ? 0 : visit(arg, function->address + at, node->bytes, &node->state);
 	}
 	return r;
+}
+
+bool flow_ends_in_call(const uint8_t *bytes)
+{
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction is;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (size_t at = 0; at < FLOW_CALL_MAX; at++) {
+		size_t left = FLOW_CALL_MAX - at;
+
+		if (ZYAN_SUCCESS(
+			    ZydisDecoderDecodeInstruction(&decoder, NULL, bytes + at, left, &is)) &&
+		    is.length == left && is.meta.category == ZYDIS_CATEGORY_CALL)
+			return true;
+	}
+	return false;
 }
 
 struct rows {

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,8 @@ struct flow_result {
 	bool leaves;		/* by a jump, to code that isn't the function's or isn't known */
 	bool is_longer;		/* a way leads into the bytes beyond */
 	bool returns_as_called; /* at a return the stack pointer is where it was at the call */
+	bool stops;		/* there is a way to a trap: hlt, ud2, int3 */
+	bool breaks;		/* a way leads to what is no instruction, or behind the bytes */
 	bool is_odd;		/* the stack pointer is elsewhere at a return than at the call: the
 				 * function begins elsewhere, or is none */
 };
@@ -52,3 +55,8 @@ struct flow_result {
  */
 int flow_rows(const struct flow_function *function, row_sink sink, void *arg,
 	      struct flow_result *result);
+
+#define FLOW_CALL_MAX 7 /* bytes of a call, but for prefixes that no compiler writes */
+
+/* Returns whether the last of FLOW_CALL_MAX bytes end a call. */
+bool flow_ends_in_call(const uint8_t *bytes);

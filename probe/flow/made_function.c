@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "elf/code_refs.h"
 #include "flow/flow_state.h"
 #include "flow/maker.h"
 
@@ -11,6 +12,7 @@
 #define SHORT_BYTES	   4096 /* of a function */
 #define CALLEE_BYTES	   4096
 #define CALLEES_DEEP	   3
+#define PLANTED_BYTES	   64 /* from an address on that a library planted */
 
 static const struct rule root = {.kind = RULE_END};
 
@@ -253,6 +255,45 @@ static int try_begin(struct maker *maker, const struct begins *one, enum begin_k
 	return r == -ENOMEM ? r : 0;
 }
 
+/* ---- the bottom of a coroutine ---- */
+
+/*
+ * Libraries of coroutines put an address onto a new stack that the first function would return to:
+ * one that no call lies before, and from which each way ends in a trap (boost.context's
+ * make_fcontext: it exits). Whoever is called "from there" has no caller.
+ */
+static int try_planted(struct maker *maker, uint64_t wanted)
+{
+	uint64_t address = wanted + 1;
+	uint8_t before[FLOW_CALL_MAX];
+	struct flow_function function = {
+		.code = maker->code,
+		.bytes = PLANTED_BYTES,
+		.address = address,
+		.read = read_linked,
+		.is_late = maker_is_late,
+		.ends = call_ends,
+		.arg = maker,
+	};
+	struct made_rows *made = maker->made;
+	struct flow_result result;
+	size_t count = made->count;
+
+	if (read_linked(maker, address - sizeof(before), before, sizeof(before)) < 0 ||
+	    read_linked(maker, address, maker->code, PLANTED_BYTES) < 0 ||
+	    flow_ends_in_call(before) || !code_refs_may_begin(maker->fd, maker->image, address))
+		return 0;
+	int r = add_run(maker, wanted, address, &root);
+	if (r == 0)
+		r = flow_visit_all(&function, keep_root, maker, &result);
+	if (r == 0 && result.stops && !result.returns && !result.breaks) {
+		made->functions++;
+		return 1;
+	}
+	made->count = count;
+	return r == -ENOMEM ? r : 0;
+}
+
 int maker_make(struct maker *maker, const struct begins *one, bool asked)
 {
 	int r = 0;
@@ -264,6 +305,8 @@ int maker_make(struct maker *maker, const struct begins *one, bool asked)
 		     i++)
 			r = try_begin(maker, one, kind, one->of[kind].at[i]);
 	}
+	if (r == 0 && asked)
+		r = try_planted(maker, one->wanted);
 	maker->made->refused += asked && r == 0;
 	return r < 0 ? r : 0;
 }

@@ -74,6 +74,24 @@ def test_a_chain_without_any_cfi_shows_every_frame_in_order(profiler, start, wor
     assert told["from_code"] >= profile.total() * 0.9, told
 
 
+def names_are_functions(profile, kind):
+    """The linker's own list of the program with its symbols says where functions begin."""
+    listing = subprocess.run(["nm", built(f"mixture_{kind.removesuffix('_stripped')}")], check=True,
+                             capture_output=True, text=True).stdout  # fmt: skip
+    begins = {int(line.split()[0], 16) for line in listing.splitlines() if line.split()[-2] in "tTwWi"}
+    told = {}
+    for stack in profile.stacks:
+        frames = user_frames(stack)
+        assert all(a != b for a, b in zip(frames, frames[1:])), f"nothing calls itself: {stack.frames}"
+        for frame in frames:
+            if frame.startswith("[mixture"):
+                begin = int(frame.rpartition("+")[2].rstrip("]"), 16)
+                told[begin] = told.get(begin, 0) + stack.value
+    assert len(told) > 15, told
+    wrong = {hex(begin): value for begin, value in told.items() if begin not in begins}
+    assert not wrong, wrong
+
+
 @pytest.mark.parametrize("kind", ("bare", *MUSL))
 def test_a_c_librarys_functions_have_their_callers(profiler, start, kind):
     target = start(built(f"mixture_{kind}"))
@@ -82,6 +100,7 @@ def test_a_c_librarys_functions_have_their_callers(profiler, start, kind):
     if "stripped" in kind:  # [mixture…+0x…] are all names
         deep = sum(s.value for s in profile.stacks if len([f for f in s.frames if not is_kernel(f)]) > 5)
         assert deep >= 0.98 * profile.total(), sorted((s.value, s.frames) for s in profile.stacks)[-5:]
+        names_are_functions(profile, kind)
         return
     main = ("_start", "main")
     assert below(profile, *main) >= 0.99, cut(profile)
@@ -109,6 +128,26 @@ def test_assembly_that_aligns_the_stack_has_its_caller(profiler, start):
     for stack in profile.stacks:
         if stack.has("by_hand"):
             assert len(user_frames(stack)) - user_frames(stack).index("by_hand") <= 2, stack.frames
+
+
+def test_a_function_without_a_name_is_not_its_neighbour(profiler, start):
+    target = start("assembly")
+    profile = profile_of(profiler, target)
+    leaves = {stack.frames[-1] for stack in profile.stacks if stack.has("by_hand")}
+    assert any(leaf.startswith("[assembly+0x") for leaf in leaves), leaves
+    for stack in profile.stacks:
+        frames = user_frames(stack)
+        assert all(a != b for a, b in zip(frames, frames[1:])), stack.frames
+        assert not stack.has("before_by_hand"), stack.frames
+
+
+def test_a_stack_that_a_library_of_coroutines_made_is_whole(profiler, start):
+    target = start("planted")
+    profile = profile_of(profiler, target)
+    assert whole(profile) >= WHOLE, (truncated(profiler), cut(profile))
+    assert below(profile, "stack_make", "coroutine", "middle", "inner") >= 0.98
+    roots = {stack.frames[1] for stack in profile.stacks if stack.has("coroutine")}
+    assert roots == {"stack_make"}, roots
 
 
 def test_code_with_frame_pointers_alone_needs_no_rows(profiler, start, work):
