@@ -99,6 +99,7 @@ static int engine_init(struct engine *engine)
 	struct tracer_events events = {
 		.stack = engine_on_stack,
 		.code = engine_on_code,
+		.told = engine_on_told,
 		.life = engine_on_life,
 		.group = engine_on_group,
 		.moved = engine_on_moved,
@@ -273,6 +274,11 @@ void engine_targets(const struct engine *engine,
 		    void (*each)(void *arg, const struct target *target), void *arg)
 {
 	targets_each(engine->targets, each, arg);
+}
+
+void engine_ended_cuts(const struct engine *engine, struct ended_cuts_part *sum)
+{
+	target_table_ended_cuts(targets_table(engine->targets), loop_now_ns(), sum);
 }
 
 const char *engine_map_flag(const struct engine *engine, const struct target *target)

@@ -274,6 +274,9 @@ uint64_t engine_stats_lost(const struct engine_stats *stats, enum probe probe, e
 void engine_targets(const struct engine *engine,
 		    void (*each)(void *arg, const struct target *target), void *arg);
 
+/* Sets *sum to what was cut of processes that have ended, or aren't chosen any more. */
+void engine_ended_cuts(const struct engine *engine, struct ended_cuts_part *sum);
+
 /* Returns how a target is told to write a perf map (symbol/perfmap_flags.h); NULL: it has written
  * one, or nothing is known. Constant. */
 const char *engine_map_flag(const struct engine *engine, const struct target *target);

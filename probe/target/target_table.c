@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "select/containers.h"
+#include "target/target.h"
 #include "target/target_memory.h"
 
 #define REJECTED_MAX 32768
@@ -22,6 +23,7 @@ struct target_table {
 	struct map *rejected; /* target_key -> uint64_t ns */
 	size_t max;
 	struct target_table_stats stats;
+	struct ended_cuts ended_cuts;
 	void (*ended)(void *arg, struct target *target); /* NULL: nobody is told */
 	void *ended_arg;
 	const struct process_code_ops *code_ops; /* NULL: there are no code_known */
@@ -224,6 +226,8 @@ void target_table_sweep(struct target_table *table, uint64_t ns)
 		struct target_key gone = {.id = leaving[i]->id, .pid = (uint64_t)leaving[i]->pid};
 
 		map_del(table->all, &gone);
+		if (leaving[i]->match.probes & WANTED_STACKS)
+			ended_cuts_add(&table->ended_cuts, leaving[i], ns);
 		target_free(table, leaving[i]);
 	}
 }
@@ -255,6 +259,12 @@ void target_table_on_end(struct target_table *table, void (*ended)(void *arg, st
 {
 	table->ended = ended;
 	table->ended_arg = arg;
+}
+
+void target_table_ended_cuts(const struct target_table *table, uint64_t now_ns,
+			     struct ended_cuts_part *sum)
+{
+	ended_cuts_sum(&table->ended_cuts, now_ns, sum);
 }
 
 void target_table_stats(const struct target_table *table, struct target_table_stats *stats)

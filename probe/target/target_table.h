@@ -16,6 +16,7 @@
 #include "loop/retry.h"
 #include "runtime/runtime.h"
 #include "target/address_space.h"
+#include "target/ended_cuts.h"
 #include "target/lifecycle.h"
 #include "target/spans.h"
 #include "symbol/perfmap.h"
@@ -221,3 +222,7 @@ struct target_table_stats {
 	uint64_t refused; /* targets that found no room, since the start */
 };
 void target_table_stats(const struct target_table *table, struct target_table_stats *stats);
+
+/* Sets *sum to what was cut of forgotten targets that were chosen (target/ended_cuts.h). */
+void target_table_ended_cuts(const struct target_table *table, uint64_t now_ns,
+			     struct ended_cuts_part *sum);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "api/status/status.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/request/container_json.h"
 #include "api/status/status_memory.h"
 #include "api/status/status_runtime.h"
+#include "base/cleanup.h"
 #include "kind/loss_names.h"
 #include "kind/kind.h"
 #include "session/session_params.h"
@@ -90,6 +92,38 @@ struct status_process_list {
 	struct json *json;
 };
 
+static void add_cuts(struct json *json, const uint64_t truncated[TRUNCATED_COUNT],
+		     uint64_t from_code)
+{
+	json_object(json, "truncated");
+	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++) {
+		if (truncated[i])
+			json_u64(json, truncation_name(i), truncated[i]);
+	}
+	json_object_end(json);
+	if (from_code)
+		json_u64(json, "from_code", from_code);
+}
+
+static void add_ended(struct json *json, const struct engine *engine)
+{
+	_cleanup_free_ struct ended_cuts_part *ended = malloc(sizeof(*ended));
+
+	json_array(json, "ended");
+	if (ended)
+		engine_ended_cuts(engine, ended);
+	for (size_t i = 0; ended && i < ended->count; i++) {
+		const struct ended_cut *cut = &ended->each[i];
+
+		json_object(json, NULL);
+		json_string(json, "comm", cut->comm, strnlen(cut->comm, COMM_BYTES));
+		json_u64(json, "processes", cut->processes);
+		add_cuts(json, cut->truncated, cut->from_code);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 static void add_process(void *arg, const struct target *target)
 {
 	const struct status_process_list *processes = arg;
@@ -107,14 +141,7 @@ static void add_process(void *arg, const struct target *target)
 	status_container(json, target->container);
 	if (target->ns_pid > 0 && target->ns_pid != target->pid)
 		json_u64(json, "container_pid", target->ns_pid);
-	json_object(json, "truncated");
-	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++) {
-		if (target->truncated[i])
-			json_u64(json, truncation_name(i), target->truncated[i]);
-	}
-	json_object_end(json);
-	if (target->from_code)
-		json_u64(json, "from_code", target->from_code);
+	add_cuts(json, target->truncated, target->from_code);
 	status_allocator(json, processes->services, target);
 	json_object_end(json);
 }
@@ -199,6 +226,7 @@ void status_flamegraph(struct json *json, const struct services *services, const
 	json_array(json, "processes");
 	engine_targets(services->engine, add_process, &processes);
 	json_array_end(json);
+	add_ended(json, services->engine);
 	status_upload(json, &figures.upload);
 }
 

@@ -25,7 +25,8 @@ void status_answer(struct answer *answer, const struct services *services,
  *paths), and beside them
  *
  *	"probes": { "oncpu": { "state", "reason" } }, "process_counters", "files": { "last_failure"
- *}, "processes": [{ "pid", "comm", "runtime", "container", "truncated": {cause: n} }], "upload"
+ *}, "processes": [{ "pid", "comm", "runtime", "container", "truncated": {cause: n} }],
+ *	"ended": [{ "comm", "processes", "truncated": {cause: n} }], "upload"
  */
 void status_flamegraph(struct json *json, const struct services *services, const struct spec *spec);
 
