@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* On-CPU samples: each CPU's clock event, idle excluded. */
+#define WALKS_NEWCOMERS
+
 #include "bpf/stack/hand_over.h"
 #include "bpf/stack/probe_take.h"
 

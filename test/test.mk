@@ -302,6 +302,7 @@ UNITFLAGS_test_jfr_life := $(UNITFLAGS_test_jfr)
 UNITFLAGS_test_jfr_end := $(UNITFLAGS_test_jfr)
 UNITFLAGS_test_tables_room := $(UNITFLAGS_test_tables)
 UNITFLAGS_test_tables_files := $(UNITFLAGS_test_tables)
+UNITFLAGS_test_tables_known := $(UNITFLAGS_test_tables)
 # The clock, how long a process's mappings are read, and its cgroups (test/unit/target/target_scene.h).
 TARGETFLAGS := $(foreach f,clock_gettime maps_read cgroups_read,-Wl,--wrap=$f)
 UNITFLAGS_test_target_arming := $(TARGETFLAGS) -Wl,--wrap=image_build

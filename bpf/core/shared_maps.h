@@ -9,6 +9,7 @@
 #include "bpf/core/kernel_types.h"
 #include "bpf/shared/code_copy.h"
 #include "bpf/shared/sample.h"
+#include "bpf/shared/known_files.h"
 #include "bpf/shared/packed.h"
 #include "bpf/core/walk.h"
 
@@ -51,6 +52,14 @@ struct {
 			__uint(value_size, sizeof(struct chunk));
 		});
 } arena SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, KNOWN_FILES_MAX);
+	__type(key, struct known_file_key);
+	__type(value, struct known_file);
+} known_files SEC(".maps");
 
 /* Ring buffer of the frames of stacks: each stack once in a window, and copies of code objects. */
 struct {

@@ -246,6 +246,7 @@ struct walk {
 	uint32_t row;	       /* row of pc, if row_known */
 	uint32_t row_known;
 	uint32_t hurry; /* HURRY_ flags (bpf/stack/wakeup.h) */
+	uint32_t told;	/* mappings that are to be told (bpf/unwind/vma.h) */
 	struct stack head;
 	uint64_t words[WORDS_MAX]; /* right behind `head`: both are sent as one record */
 };

@@ -46,6 +46,7 @@ static __always_inline bool send_stack(struct walk *walk)
 	walk->head.time_ns = now_ns;
 	if (!append_words(walk))
 		return false;
+	vma_tell(walk);
 	bytes = sizeof(walk->head) + walk->head.words_count * sizeof(uint64_t);
 	if (bytes > sizeof(walk->head) + sizeof(walk->words))
 		return false;
@@ -337,7 +338,7 @@ static __always_inline bool take_again(struct walk *walk, uint64_t kernel_hash,
 {
 	const struct memo *memo = memo_at(walk->memo);
 
-	if (!memo || !unwind_is_known(walk->level))
+	if (!memo || !walk->spans_count || !unwind_is_known(walk->level))
 		return false;
 	walk->head.truncated = memo->truncated;
 	hash_stack(walk, kernel_hash, memo->user_hash);
@@ -403,6 +404,7 @@ static __always_inline void walk_begin(struct walk *walk, const struct control *
 	walk->spans_number = target->spans_number;
 #endif
 	begin_runtimes(walk, target);
+	walk->told = 0;
 	walk->hotspot.details = 0;
 	walk->python.hash = walk->python.words_count = walk->python.flags = 0;
 	walk->head.key.hash = settings->hash_seed;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "bpf/unwind/unwind_env.h"
+#include "bpf/unwind/vma.h"
 
 #define SPAN_STEPS 13 /* binary search in SPANS_MAX spans, and one step more */
 #define ROW_STEPS  10 /* binary search in BLOCK_BYTES rows, of which the head is one */
@@ -57,20 +58,14 @@ static __always_inline void span_keep(struct walk *walk)
 	walk->kept_number = walk->spans_number;
 }
 
-/* Finds the mapping that holds the address, and makes it walk->span. Returns 0 if there is none. */
-__noinline int span_search(uint32_t level, uint64_t address)
+/* Finds the mapping among those that the daemon knows, and makes it walk->span. */
+static __always_inline bool span_is_known(struct walk *walk, uint64_t address)
 {
-	struct walk *walk = walk_at(level);
-	const struct chunk *chunk;
+	const struct chunk *chunk = walk->spans_count ? chunk_of(walk->spans) : NULL;
 	uint32_t low;
 
-	if (!walk)
-		return 0;
-	if (span_is_kept(walk, address))
-		return 1;
-	chunk = walk->spans_count ? chunk_of(walk->spans) : NULL;
 	if (!chunk)
-		return 0;
+		return false;
 	BOUND(walk->low) = 0;
 	BOUND(walk->high) = walk->spans_count;
 	for (int i = 0; i < SPAN_STEPS; i++) { /* how many spans begin at or before the address */
@@ -87,10 +82,22 @@ __noinline int span_search(uint32_t level, uint64_t address)
 	}
 	low = BOUND(walk->low);
 	if (!low)
-		return 0;
+		return false;
 	walk->span = *span_at(chunk, walk->spans + (low - 1) * SPAN_WORDS);
-	if (!span_holds(&walk->span, address))
+	return span_holds(&walk->span, address);
+}
+
+/* Finds the mapping that holds the address, and makes it walk->span. Returns 0 if there is none. */
+__noinline int span_search(uint32_t level, uint64_t address)
+{
+	struct walk *walk = walk_at(level);
+
+	if (!walk)
 		return 0;
+	if (span_is_kept(walk, address))
+		return 1;
+	if (!span_is_known(walk, address))
+		return vma_span(level, address);
 	span_keep(walk);
 	return 1;
 }

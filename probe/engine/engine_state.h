@@ -93,6 +93,7 @@ void engine_on_moved(void *arg, const struct life_event *event);
 void engine_on_mapped(void *arg, const struct mapped_event *event);
 void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words);
 void engine_on_code(void *arg, const struct code_copy *copy, size_t bytes);
+void engine_on_told(void *arg, const struct told_maps *told, size_t bytes);
 void engine_window_began(void *arg, uint64_t window);
 uint32_t engine_wanting(void *arg, uint64_t window, enum probe probe);
 void engine_add_sinks(void *arg, struct batch *batch, uint64_t window);

@@ -66,6 +66,15 @@ void engine_on_code(void *arg, const struct code_copy *copy, size_t bytes)
 	code_cache_offer_copy(engine->codes[CODES_PYTHON], copy, bytes);
 }
 
+void engine_on_told(void *arg, const struct told_maps *told, size_t bytes)
+{
+	struct engine *engine = arg;
+
+	if (!target_table_find(targets_table(engine->targets), told->tgid, told->id))
+		tracer_read_life(engine->tracer);
+	targets_on_told_maps(engine->targets, told, bytes);
+}
+
 /* Calls each for the profiles that subscribers collect. */
 static void each_collected(const struct engine *engine,
 			   void (*each)(void *arg, struct subscriber *subscriber, enum probe probe),

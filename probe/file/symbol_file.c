@@ -145,6 +145,21 @@ const struct symbol_root *symbol_file_root(const struct symbol_file *file)
 	return file->root;
 }
 
+bool symbol_file_is_everyones(const struct symbol_file *file)
+{
+	return !file->whose && !file->root && !file->error;
+}
+
+bool symbol_file_is_vdso(const struct symbol_file *file)
+{
+	return strcmp(file->path, "[vdso]") == 0;
+}
+
+void symbol_file_stat(const struct symbol_file *file, struct stat *stat)
+{
+	*stat = file->stat;
+}
+
 bool symbol_file_is_jit(const struct symbol_file *file)
 {
 	return file->error == -ENOEXEC && strncmp(file->path, "/memfd:", 7) == 0;

@@ -135,6 +135,12 @@ void symbol_files_trim(struct symbol_files *files, size_t keep);
 /* Returns the last component of the file's path. */
 const char *symbol_file_module(const struct symbol_file *file);
 
+/* Returns whether the file may name frames of each process: neither its root nor its user matter.
+ */
+bool symbol_file_is_everyones(const struct symbol_file *file);
+bool symbol_file_is_vdso(const struct symbol_file *file);
+void symbol_file_stat(const struct symbol_file *file, struct stat *stat);
+
 /* Returns whether the file is memory for code made at run time (a memfd that is no ELF file). */
 bool symbol_file_is_jit(const struct symbol_file *file);
 

@@ -20,6 +20,9 @@
 
 struct tracer;
 struct code_copy;
+struct known_file;
+struct known_file_key;
+struct told_maps;
 struct group_event;
 struct loadable;
 struct mapped_event;
@@ -49,6 +52,9 @@ struct tracer_events {
 	 * size, at least CODE_COPY_LEAST. May be NULL.
 	 */
 	void (*code)(void *arg, const struct code_copy *copy, size_t bytes);
+	/* Mappings that a walk went through, of a process that was never read; `bytes` is the
+	 * record's size, at least TOLD_MAPS_LEAST. May be NULL. */
+	void (*told)(void *arg, const struct told_maps *told, size_t bytes);
 	/* a fork, exec, exit or new name */
 	void (*life)(void *arg, const struct life_event *event);
 	/*
@@ -196,6 +202,12 @@ bool tracer_awaits_walkers(const struct tracer *tracer);
 
 /* Returns the arena of unwind tables, valid from tracer_start() to tracer_stop(), else NULL. */
 struct arena *tracer_arena(const struct tracer *tracer);
+
+/* Tell the kernel's side that a file has a table, or has none any more (bpf/shared/known_files.h).
+ * Return 0 or a negative errno: -ENOENT: not started. */
+int tracer_known_file_put(struct tracer *tracer, const struct known_file_key *key,
+			  const struct known_file *file);
+void tracer_known_file_drop(struct tracer *tracer, const struct known_file_key *key);
 
 /* Returns the number of the current window (kernel/window_counts.h); 0 while stopped. */
 uint64_t tracer_window(const struct tracer *tracer);

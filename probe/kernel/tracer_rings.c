@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "bpf/shared/code_copy.h"
+#include "bpf/shared/known_files.h"
 #include "kernel/tracer_part.h"
 
 #include <bpf/libbpf.h>
@@ -50,10 +51,18 @@ static int on_life(void *arg, void *data, size_t bytes)
 _Static_assert(offsetof(struct code_copy, kind) == offsetof(struct stack, key.probe),
 	       "it tells what a record is");
 
+_Static_assert(offsetof(struct told_maps, kind) == offsetof(struct stack, key.probe), "likewise");
+
 static void on_code(struct tracer *tracer, const struct code_copy *copy, size_t bytes)
 {
 	if (tracer->events.code && bytes >= CODE_COPY_LEAST)
 		tracer->events.code(tracer->events.arg, copy, bytes);
+}
+
+static void on_told(struct tracer *tracer, const struct told_maps *told, size_t bytes)
+{
+	if (tracer->events.told)
+		tracer->events.told(tracer->events.arg, told, bytes);
 }
 
 static void take_away(size_t *from, size_t bytes)
@@ -72,6 +81,8 @@ static int on_stack(void *arg, void *data, size_t bytes)
 	take_away(&tracer->ended_bytes, bytes);
 	if (bytes >= sizeof(*stack) && stack->key.probe == CODE_COPY_KIND)
 		on_code(tracer, data, bytes);
+	else if (bytes >= TOLD_MAPS_LEAST && stack->key.probe == TOLD_MAPS_KIND)
+		on_told(tracer, data, bytes);
 	else if (bytes >= sizeof(*stack) &&
 		 bytes >= sizeof(*stack) + stack->words_count * sizeof(uint64_t))
 		tracer->events.stack(tracer->events.arg, stack, (const uint64_t *)(stack + 1));

@@ -7,7 +7,8 @@
 
 #include "base/cleanup.h"
 
-#define GONE_MAX 4096
+#define GONE_MAX	 4096
+#define TOLD_REGIONS_MAX 64
 
 struct region {
 	uint64_t start, end;
@@ -15,6 +16,7 @@ struct region {
 	uint64_t from_ns;  /* may have been mapped since then … */
 	uint64_t until_ns; /* … and wasn't mapped any more then; UINT64_MAX: is mapped */
 	enum mapping_kind kind;
+	bool told;		  /* by the kernel's side; it wasn't read yet */
 	struct symbol_file *file; /* NULL: none */
 };
 
@@ -168,6 +170,19 @@ static void retire_regions(struct address_space *space, uint64_t now_ns)
 	}
 }
 
+static void drop_told(struct address_space *space)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < space->count; i++) {
+		if (space->regions[i].told)
+			symbol_file_unref(space->regions[i].file);
+		else
+			space->regions[kept++] = space->regions[i];
+	}
+	space->count = kept;
+}
+
 int address_space_update(struct address_space *space, const struct maps *maps,
 			 struct symbol_file **files, uint64_t began_ns)
 {
@@ -175,6 +190,7 @@ int address_space_update(struct address_space *space, const struct maps *maps,
 
 	if (!regions)
 		return -ENOMEM;
+	drop_told(space); /* what was told is read now */
 	for (size_t i = 0; i < space->count; i++)
 		space->regions[i].until_ns = began_ns;
 	for (size_t i = 0; i < maps->count; i++) {
@@ -202,6 +218,37 @@ int address_space_update(struct address_space *space, const struct maps *maps,
 	space->read_ns = began_ns;
 	space->exec_pages = maps->exec_pages;
 	return 0;
+}
+
+void address_space_tell(struct address_space *space, const struct region_view *told)
+{
+	size_t at = 0, is_told = 0;
+
+	for (size_t i = 0; i < space->count; i++) {
+		is_told += space->regions[i].told;
+		at += space->regions[i].end <= told->start;
+	}
+	if (is_told >= TOLD_REGIONS_MAX)
+		return;
+	if (at < space->count && space->regions[at].start < told->end)
+		return;
+	struct region *regions =
+		reallocarray(space->regions, space->count + 1, sizeof(*space->regions));
+	if (!regions)
+		return;
+	memmove(regions + at + 1, regions + at, (space->count - at) * sizeof(*regions));
+	regions[at] = (struct region){
+		.start = told->start,
+		.end = told->end,
+		.file_offset = told->file_offset,
+		.from_ns = space->read_ns,
+		.until_ns = UINT64_MAX,
+		.kind = told->kind,
+		.told = true,
+		.file = symbol_file_ref(told->file),
+	};
+	space->regions = regions;
+	space->count++;
 }
 
 void address_space_forget(struct address_space *space, uint64_t ns)

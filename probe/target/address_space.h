@@ -15,6 +15,13 @@
 
 struct address_space;
 
+/* A present mapping. `file` is borrowed; NULL: none. */
+struct region_view {
+	uint64_t start, end, file_offset;
+	enum mapping_kind kind;
+	struct symbol_file *file;
+};
+
 /* Create an empty space, or a copy; the caller owns *ret. Return 0 or -ENOMEM. */
 int address_space_new(struct address_space **ret);
 int address_space_copy(struct address_space **ret, const struct address_space *from);
@@ -27,6 +34,10 @@ void address_space_free(struct address_space *space);
  */
 int address_space_update(struct address_space *space, const struct maps *maps,
 			 struct symbol_file **files, uint64_t began_ns);
+
+/* Adds a mapping that the kernel's side told of and that wasn't read yet; the next reading replaces
+ * it. One that lies over another is left out, as is one too many. */
+void address_space_tell(struct address_space *space, const struct region_view *told);
 
 /*
  * Return the bytes that so many mappings take; the bytes that the space takes, with the paths of
@@ -51,13 +62,6 @@ void address_space_forget(struct address_space *space, uint64_t ns);
  */
 int address_space_find(const struct address_space *space, uint64_t address, uint64_t ns,
 		       struct code *code);
-
-/* A present mapping. `file` is borrowed; NULL: none. */
-struct region_view {
-	uint64_t start, end, file_offset;
-	enum mapping_kind kind;
-	struct symbol_file *file;
-};
 
 /* Calls each() for the present mappings, by ascending address. */
 void address_space_each(const struct address_space *space,

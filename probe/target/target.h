@@ -85,6 +85,10 @@ void targets_on_moved(struct targets *targets, const struct life_event *event);
 void targets_on_stack(struct targets *targets, const struct stack *stack, const uint64_t *words,
 		      bool urgent);
 
+/* Takes mappings of a process that the daemon hasn't read: `bytes` is the record's size, at least
+ * TOLD_MAPS_LEAST. */
+void targets_on_told_maps(struct targets *targets, const struct told_maps *told, size_t bytes);
+
 /* Returns whether a stack of the target was walked by rows that were made from code. */
 bool target_is_from_code(const struct target *target, const struct stack *stack,
 			 const uint64_t *words);

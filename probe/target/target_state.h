@@ -3,8 +3,9 @@
  * Private to target/target.c (events), target_decide.c (which processes match), target_kernel.c
  * (the kernel's side), target_inspect.c (results of inspections), target_scan.c (all processes of
  * the host), target_cgroup_scan.c (processes by cgroup), target_container.c (containers),
- * target_maps.c (mappings), target_unwind.c (tables), target_preload.c (tables kept in advance),
- * target_runtime.c (CPython and Java VMs).
+ * target_maps.c (mappings), target_told.c (mappings that the kernel's side tells of),
+ * target_unwind.c (tables), target_preload.c (tables kept in advance), target_runtime.c (CPython
+ * and Java VMs).
  */
 #pragma once
 

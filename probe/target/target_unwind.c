@@ -154,8 +154,23 @@ bool targets_are_arming(const struct targets *targets)
 	return arming;
 }
 
+static int put_known(void *arg, const struct known_file_key *key, const struct known_file *file)
+{
+	const struct targets *targets = arg;
+
+	return tracer_known_file_put(targets->tracer, key, file);
+}
+
+static void drop_known(void *arg, const struct known_file_key *key)
+{
+	const struct targets *targets = arg;
+
+	tracer_known_file_drop(targets->tracer, key);
+}
+
 void targets_kernel_there(struct targets *targets)
 {
+	tables_tell_known(targets->tables, &(struct known_ops){put_known, drop_known, targets});
 	tables_set_arena(targets->tables, tracer_arena(targets->tracer));
 	targets_keep_common(targets);
 }

@@ -267,6 +267,8 @@ static void build_done(struct job *job, bool finished)
 		made_take(table, &mine->image.made, mine->cpu_ns);
 	else
 		made_fail(table);
+	if (tables->arena)
+		table_show(table);
 	begin_next(tables);
 	/* changed() isn't called each time while other tables follow closely. */
 	uint64_t now = loop_now_ns();

@@ -81,6 +81,8 @@ static void search_done(struct job *job, bool finished)
 	if (mine->in_root)
 		table->python_root = symbol_root_ref(mine->opening.root);
 	tables->stats.pythons_late++;
+	if (tables->arena)
+		table_show(table);
 	tables->changed(tables->arg);
 }
 

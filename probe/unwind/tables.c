@@ -52,6 +52,7 @@ static void unlink_table(struct table *table)
 static void drop_table(struct tables *tables, struct table *table)
 {
 	table_leave_content(table);
+	table_hide(table);
 	if (table->registered)
 		map_del(tables->by_id, &table->id);
 	unlink_table(table);
@@ -138,6 +139,8 @@ void tables_set_arena(struct tables *tables, struct arena *arena)
 			drop_table(tables, table);
 		else if (table->state != TABLE_BARE && table->state != TABLE_BROKEN)
 			table_ask(tables, table);
+		else if (arena)
+			table_show(table);
 	}
 }
 
@@ -252,7 +255,7 @@ void table_span(struct tables *tables, struct table *table, uint64_t file_offset
 	}
 	span->base = span->start - (address - content->low);
 	span->index = content->index;
-	span->what |= content->blocks | (content->tracks_bx ? SPAN_TRACKS_BX : 0);
+	span->what = table_what(content);
 }
 
 bool table_is_of(const struct table *table, const struct symbol_file *file)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "file/symbol_file.h"
+#include "bpf/shared/known_files.h"
 #include "unwind/arena.h"
 #include "python/cpython.h"
 #include "java/vm/hotspot.h"
@@ -31,6 +32,19 @@ struct table *tables_get(struct tables *tables, struct symbol_file *file,
 			 const struct symbol_place *place);
 struct table *table_ref(struct table *table);
 void table_unref(struct table *table);
+
+/* What tells the kernel's side of files that have tables. put() returns 0 or a negative errno. */
+struct known_ops {
+	int (*put)(void *arg, const struct known_file_key *key, const struct known_file *file);
+	void (*drop)(void *arg, const struct known_file_key *key);
+	void *arg;
+};
+
+/* Has files told from now on, while there is an arena. */
+void tables_tell_known(struct tables *tables, const struct known_ops *ops);
+
+/* Returns the file that was told by that number, borrowed; NULL: its table is gone. */
+struct symbol_file *tables_known(const struct tables *tables, uint32_t number);
 
 /* Returns whether the table is being built. */
 bool table_is_pending(const struct table *table);

@@ -106,6 +106,7 @@ void table_leave_content(struct table *table)
 
 	if (!content)
 		return;
+	table_hide(table);
 	content->wanted -= table->refs > 0;
 	if (--content->holders == 0)
 		content_drop(table->tables, content);
@@ -161,6 +162,7 @@ void contents_forget(struct tables *tables)
 		if (table->content)
 			table->state = TABLE_UNASKED;
 		table->content = NULL;
+		table->is_known = false; /* the kernel's side is gone */
 	}
 	while (tables->contents) {
 		struct content *content = tables->contents;

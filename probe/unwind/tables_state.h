@@ -58,6 +58,9 @@ struct table {
 	bool registered; /* in by_id */
 	bool building;	 /* a job of table_build.c uses the table */
 	bool forsaken;	 /* had no reference when the last window ended */
+	bool is_known;	 /* the kernel's side knows the file by known_key */
+	struct known_file_key known_key;
+	uint32_t known_number; /* of struct known_file; 0: none yet */
 	enum table_state state;
 	struct open_request_id id;
 	struct symbol_file *file; /* with a reference; NULL: never read */
@@ -91,9 +94,11 @@ struct tables {
 	struct table *all;
 	struct content *contents;
 	struct table *queue, **queue_end;
-	struct table *building;	   /* one at a time, which saves descriptors and memory */
-	struct hung_fs hung;	   /* files whose building or search was given up */
-	uint64_t uses;		   /* counts uses of tables, as a clock */
+	struct table *building; /* one at a time, which saves descriptors and memory */
+	struct hung_fs hung;	/* files whose building or search was given up */
+	uint64_t uses;		/* counts uses of tables, as a clock */
+	struct known_ops known;
+	uint32_t known_numbers;	   /* that were given */
 	uint64_t told_ns;	   /* when changed() was called last; CLOCK_MONOTONIC */
 	struct tables_stats stats; /* the counters since the start */
 };
@@ -102,6 +107,19 @@ struct tables {
  * no code of the file. */
 bool table_address(const struct table *table, uint64_t file_offset, uint64_t bytes,
 		   uint64_t *address);
+
+/* Returns `what` of a span of a table with that content. */
+static inline uint32_t table_what(const struct content *content)
+{
+	return (uint32_t)SPAN_TABLE << SPAN_KIND_SHIFT | content->blocks |
+	       (content->tracks_bx ? SPAN_TRACKS_BX : 0);
+}
+
+/* ---- unwind/table_known.c ---- */
+
+/* Tells the kernel's side what the table is now, or that there is none any more. */
+void table_show(struct table *table);
+void table_hide(struct table *table);
 
 /* ---- unwind/table_build.c ---- */
 

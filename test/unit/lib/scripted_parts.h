@@ -107,6 +107,21 @@ int tracer_waiting_open(const struct tracer *tracer)
 	return -ENOENT;
 }
 
+int tracer_known_file_put(struct tracer *tracer, const struct known_file_key *key,
+			  const struct known_file *file)
+{
+	(void)tracer;
+	(void)key;
+	(void)file;
+	return 0;
+}
+
+void tracer_known_file_drop(struct tracer *tracer, const struct known_file_key *key)
+{
+	(void)tracer;
+	(void)key;
+}
+
 int tracer_iterate(int fd)
 {
 	(void)fd;

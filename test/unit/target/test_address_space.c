@@ -276,6 +276,48 @@ static void what_it_takes_is_known_until_it_is_forgotten(void **state)
 	assert_int_equal(address_space_bytes(space), address_space_bytes_of(1) + 600);
 }
 
+static void tell(struct address_space *space, uint64_t start, uint64_t end, uint64_t offset,
+		 char file)
+{
+	struct region_view told = {start, end, offset, MAPPING_FILE, file_of(file)};
+
+	address_space_tell(space, &told);
+	symbol_file_unref(told.file);
+}
+
+static void what_was_told_counts_until_the_maps_are_read(void **state)
+{
+	_cleanup_space_ struct address_space *space = new_space();
+
+	(void)state;
+	tell(space, 0x5000, 0x6000, 0x1000, 'b');
+	tell(space, 0x1000, 0x2000, 0, 'a');
+	tell(space, 0x1800, 0x2800, 0, 'b'); /* lies over another */
+	tell(space, 0x5000, 0x6000, 0x1000, 'b');
+	assert_int_equal(address_space_read_ns(space), 0);
+	assert_in(space, 0x1900, 10, 'a', 0x900);
+	assert_in(space, 0x5100, 99, 'b', 0x1100);
+	assert_not_in(space, 0x2100, 10, -ENOENT);
+	READ_AT(space, 20, {0x1000, 0x3000, 0, 'c'});
+	assert_in(space, 0x1900, 10, 'c', 0x900);
+	assert_not_in(space, 0x5100, 10, -ENOENT);
+	tell(space, 0x5000, 0x6000, 0x1000, 'b');
+	assert_in(space, 0x5100, 30, 'b', 0x1100);
+	assert_not_in(space, 0x5100, 10, -ENOENT); /* it wasn't there at the reading */
+	READ_AT(space, 40, {0x1000, 0x3000, 0, 'c'}, {0x5000, 0x6000, 0x1000, 'd'});
+	assert_in(space, 0x5100, 30, 'd', 0x1100); /* another name of the same file */
+}
+
+static void not_more_is_told_than_there_is_room_for(void **state)
+{
+	_cleanup_space_ struct address_space *space = new_space();
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++)
+		tell(space, i * 0x1000, (i + 1) * 0x1000, 0, 'a');
+	assert_int_equal(address_space_bytes(space), address_space_bytes_of(64));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +333,8 @@ int main(void)
 		cmocka_unit_test(a_mapping_that_is_there_has_its_file),
 		cmocka_unit_test(many_changes_are_bounded_and_keep_their_files),
 		cmocka_unit_test(what_it_takes_is_known_until_it_is_forgotten),
+		cmocka_unit_test(what_was_told_counts_until_the_maps_are_read),
+		cmocka_unit_test(not_more_is_told_than_there_is_room_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, forget_files);
