@@ -186,6 +186,16 @@ bool address_search_holds(const struct address_search *search, size_t i)
 	return find_holder(search, i).order;
 }
 
+uint32_t address_search_low(const struct address_search *search, size_t i)
+{
+	return search->around[i].low;
+}
+
+uint32_t address_search_high(const struct address_search *search, size_t i)
+{
+	return search->around[i].high;
+}
+
 bool address_search_is_covered(const struct address_search *search)
 {
 	for (size_t i = 0; i < search->count; i++) {

@@ -43,7 +43,11 @@ void address_search_take(struct address_search *search, const struct passing *sy
 
 /* Returns whether address number `i` lies in a symbol or piece with a size. */
 bool address_search_holds(const struct address_search *search, size_t i);
-/* Returns whether all addresses do. */
+/* Return the nearest start or end that was passed so far between address number `i` and the one
+ * before it (0: none), or the one behind it (UINT32_MAX: none). */
+uint32_t address_search_low(const struct address_search *search, size_t i);
+uint32_t address_search_high(const struct address_search *search, size_t i);
+/* Returns whether all addresses lie so. */
 bool address_search_is_covered(const struct address_search *search);
 
 struct found {

@@ -18,9 +18,9 @@
 #define LOOKED_MAX   (1u << 18)
 #define REFS_A_CLOCK 65536
 
-/* An address that nothing with a size holds, and the nearest start before it so far. */
+/* An address that nothing with a size holds, and the nearest starts before and behind it so far. */
 struct lone {
-	uint32_t address, start;
+	uint32_t address, start, next;
 };
 
 struct scan {
@@ -135,7 +135,37 @@ static int meet_referred(struct scan *scan, uint64_t target)
 		return 0;
 	uint32_t start = (uint32_t)(target - starts->base);
 	struct lone *lone = lone_from(scan, start);
-	if (lone == scan->lone + scan->count || start <= lone->start)
+	bool is_nearest = lone < scan->lone + scan->count && start > lone->start;
+	bool is_next = lone > scan->lone && start < lone[-1].next;
+	if (!is_nearest && !is_next)
+		return 0;
+	if (++scan->looked > LOOKED_MAX)
+		return -ETIME;
+	if (!code_refs_may_begin(starts->fd, starts->image, target))
+		return 0;
+	if (is_next)
+		lone[-1].next = start;
+	if (is_nearest) {
+		lone->start = start;
+		meet_start(starts, target);
+	}
+	return 0;
+}
+
+/* A jump from outside of what is known to be one function leads to the begin of another: its last
+ * call. */
+static int meet_jump(void *arg, uint64_t site, uint64_t target, enum code_ref kind)
+{
+	struct scan *scan = arg;
+	struct code_starts *starts = scan->starts;
+
+	if (kind != CODE_JUMP || !is_code(starts, target))
+		return 0;
+	uint32_t start = (uint32_t)(target - starts->base);
+	uint64_t from = site - starts->base;
+	struct lone *lone = lone_from(scan, start);
+	if (lone == scan->lone + scan->count || start <= lone->start ||
+	    (from >= lone->start && from < lone->next))
 		return 0;
 	if (++scan->looked > LOOKED_MAX)
 		return -ETIME;
@@ -144,6 +174,19 @@ static int meet_referred(struct scan *scan, uint64_t target)
 		meet_start(starts, target);
 	}
 	return 0;
+}
+
+/* What is known to begin or end around an address also bounds those beside it. */
+static void spread_bounds(struct scan *scan)
+{
+	for (size_t i = 1; i < scan->count; i++) {
+		if (scan->lone[i].start < scan->lone[i - 1].start)
+			scan->lone[i].start = scan->lone[i - 1].start;
+	}
+	for (size_t i = scan->count; i-- > 1;) {
+		if (scan->lone[i - 1].next > scan->lone[i].next)
+			scan->lone[i - 1].next = scan->lone[i].next;
+	}
 }
 
 static int meet_ref(void *arg, uint64_t site, uint64_t target, enum code_ref kind)
@@ -174,7 +217,11 @@ static int meet_referrers(struct code_starts *starts)
 		return -ENOMEM;
 	for (size_t i = 0; i < starts->count; i++) {
 		if (!address_search_holds(starts->search, i))
-			lone[scan.count++].address = starts->addresses[i];
+			lone[scan.count++] = (struct lone){
+				.address = starts->addresses[i],
+				.start = address_search_low(starts->search, i),
+				.next = address_search_high(starts->search, i),
+			};
 	}
 	if (!scan.count)
 		return 0;
@@ -183,7 +230,8 @@ static int meet_referrers(struct code_starts *starts)
 		r = code_refs_scan(starts->fd, starts->image, meet_ref, &scan);
 	if (r == 0)
 		r = elf_pointers_scan(starts->fd, starts->image, meet_pointer, &scan);
-	return r;
+	spread_bounds(&scan);
+	return r ? r : code_refs_scan(starts->fd, starts->image, meet_jump, &scan);
 }
 
 int code_starts_meet(struct code_starts *starts)

@@ -325,8 +325,8 @@ static void translate_answer(const struct resolver *resolver, struct found *foun
 	function->to = function->offset + (high - address);
 	function->address = resolver->base + found->start;
 	if (found->is_end)
-		function->address = code_refs_skip_padding(resolver->fd, image, function->address,
-							   resolver->base + address);
+		function->address =
+			code_refs_skip_padding(resolver->fd, image, function->address, address);
 }
 
 /* Resolves a piece of the functions; `addresses` are their addresses, sorted. */

@@ -90,14 +90,29 @@ static void code_without_symbols_begins_where_it_is_called_or_its_address_is_tak
 	assert_names(&plan, 0x200, "", 0x180);
 }
 
-static void a_jump_may_stay_in_its_function(void **state)
+static void a_jump_from_another_function_is_its_last_call(void **state)
 {
 	struct elf_plan plan = {.code = code};
+	struct native_function functions[] = {{.offset = CODE_OFFSET + 0x110},
+					      {.offset = CODE_OFFSET + 0x150},
+					      {.offset = CODE_OFFSET + 0x190},
+					      {.offset = CODE_OFFSET + 0x1c0}};
+	_cleanup_program_ struct program program;
+	_cleanup_buf_ struct buf names = BUF_INIT(4096);
 
 	(void)state;
 	put_call(0x20, 0x100);
 	put_jump(0x30, 0x140);
-	assert_names(&plan, 0x150, "", 0x100);
+	put_jump(0x120, 0x130); /* within their functions */
+	put_jump(0x160, 0x180);
+	put_call(0x40, 0x1c0);
+	put_jump(0x1d0, 0x1b0);
+	program = (struct program){elf_file(&plan), -1};
+	assert_int_equal(native_resolve(program.fd, -1, true, functions, 4, &names, NULL), 0);
+	assert_int_equal(functions[0].address, CODE_ADDRESS + 0x100);
+	assert_int_equal(functions[1].address, CODE_ADDRESS + 0x140);
+	assert_int_equal(functions[2].address, CODE_ADDRESS + 0x140);
+	assert_int_equal(functions[3].address, CODE_ADDRESS + 0x1c0);
 }
 
 static void no_function_begins_in_the_middle_of_code_that_goes_on(void **state)
@@ -148,7 +163,7 @@ int main(void)
 		cmocka_unit_test_setup(
 			code_without_symbols_begins_where_it_is_called_or_its_address_is_taken,
 			clear_code),
-		cmocka_unit_test_setup(a_jump_may_stay_in_its_function, clear_code),
+		cmocka_unit_test_setup(a_jump_from_another_function_is_its_last_call, clear_code),
 		cmocka_unit_test_setup(no_function_begins_in_the_middle_of_code_that_goes_on,
 				       clear_code),
 		cmocka_unit_test_setup(behind_a_function_with_a_size_padding_is_skipped,
