@@ -3,10 +3,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "profile/render.h"
 #include "kind/kind.h"
+#include "kind/loss_names.h"
 
 static const char *path_of(const struct record_writer *writer)
 {
@@ -19,6 +22,27 @@ static void writer_fail(struct record_writer *writer, int error)
 {
 	fprintf(stderr, "stackprobe: %s can't be written: %s\n", path_of(writer), strerror(-error));
 	writer->failed = true;
+}
+
+/* Says why stacks are cut. (A view of what is held has others' stacks than the recording.) */
+static void report_causes(const struct record_writer *writer)
+{
+	_cleanup_free_ struct engine_stats *stats = calloc(1, sizeof(*stats));
+	const char *before = " (";
+
+	if (!stats || writer->options->view != VIEW_ALL)
+		return;
+	engine_stats(writer->core->engine, stats);
+	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++) {
+		uint64_t events = stats->drain.truncated[writer->probe][i];
+
+		if (!events)
+			continue;
+		fprintf(stderr, "%s%s %" PRIu64, before, truncation_name(i), events);
+		before = ", ";
+	}
+	if (before[0] == ',')
+		fputc(')', stderr);
 }
 
 static void report_written(const struct record_writer *writer, const struct render *render)
@@ -39,6 +63,8 @@ static void report_written(const struct record_writer *writer, const struct rend
 	fprintf(stderr, " in %.2f s, %" PRIu64 " lost, %" PRIu64 "%s%s truncated",
 		(double)writer->took_ns / (double)NS_PER_S, meta.lost, meta.truncated,
 		meta.event_name ? " " : "", meta.event_name ? meta.count_name : "");
+	if (meta.truncated)
+		report_causes(writer);
 	if (meta.samples < meta.events)
 		fprintf(stderr, ", %s %" PRIu64 " stacks",
 			meta.by_bytes && !meta.left_out ? "from" : "thinned by the guard to",

@@ -301,7 +301,7 @@ def test_no_progress_line_where_a_full_screen_program_runs(terminal, out):
 def test_without_a_terminal_there_is_one_line_at_the_end(out):
     ended = run("-d", 1.3, "-o", out, "--", program("spin"), 60)
     assert re.fullmatch(
-        r"stackprobe: wrote .*: \d+ samples of 1 process in \d+\.\d\d s, 0 lost, \d+ truncated\n",
+        r"stackprobe: wrote .*: \d+ samples of 1 process in \d+\.\d\d s, 0 lost, \d+ truncated( \(.*\))?\n",
         ended.stderr,
     )
     assert run("-q", "-d", 0.3, "-o", out, "--", program("spin"), 60).stderr == ""
