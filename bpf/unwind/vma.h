@@ -237,7 +237,8 @@ static __always_inline void tell(struct walk *walk, uint64_t file_offset, uint32
 }
 
 /* Finds the mapping that holds the address, and makes it walk->span. Returns 0 if there is none.
- * Code that was made at run time may be a Java VM's, which keeps no frame pointers. */
+ * Code that was made at run time may be a Java VM's, which keeps no frame pointers, as long as
+ * nothing is known of the process. */
 __noinline int vma_span(uint32_t level, uint64_t address)
 {
 	struct walk *walk = walk_at(level);
@@ -258,12 +259,15 @@ __noinline int vma_span(uint32_t level, uint64_t address)
 		return 0;
 	}
 	file_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_BITS;
-	if (BPF_CORE_READ(vma, vm_file))
+	if (BPF_CORE_READ(vma, vm_file)) {
 		read_key(vma, &key);
-	else if (!is_vdso(walk->span.start))
+	} else if (!is_vdso(walk->span.start)) {
+		if (walk->spans_count)
+			walk->span.what = SPAN_BARE << SPAN_KIND_SHIFT;
 		return 1;
-	else
+	} else {
 		file_offset = 0;
+	}
 	file = bpf_map_lookup_elem(&known_files, &key);
 	if (!file)
 		return 1;
