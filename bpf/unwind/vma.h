@@ -216,7 +216,7 @@ static __always_inline void take_file(struct walk *walk, const struct known_file
 		span->what = SPAN_BARE << SPAN_KIND_SHIFT;
 }
 
-static __always_inline void tell(struct walk *walk, uint64_t file_offset, uint32_t number)
+static __always_inline void tell_mapping(struct walk *walk, uint64_t file_offset, uint32_t number)
 {
 	struct newcomer *here = newcomer_here();
 	uint32_t count = walk->told;
@@ -272,7 +272,7 @@ __noinline int vma_span(uint32_t level, uint64_t address)
 	if (!file)
 		return 1;
 	take_file(walk, file, file_offset);
-	tell(walk, file_offset, file->number);
+	tell_mapping(walk, file_offset, file->number);
 	return 1;
 }
 

@@ -41,14 +41,14 @@ static bool holds_one(const struct cfi_function *function, const uint64_t *addre
 	return low < count && addresses[low] < function->end;
 }
 
-/* Addresses that are asked for; NULL: all are. */
-struct asked {
+/* The addresses that are asked for; NULL: all. */
+struct wanted_addresses {
 	const uint64_t *addresses;
 	size_t count;
 };
 
 static int scan_functions(const struct cfi_section *section, struct cfi_cies *cies,
-			  const struct asked *asked,
+			  const struct wanted_addresses *wanted,
 			  int (*each)(void *arg, const struct cfi_range *piece), void *arg)
 {
 	struct cfi_function function;
@@ -61,9 +61,9 @@ static int scan_functions(const struct cfi_section *section, struct cfi_cies *ci
 		const struct cfi_cie *cie = entry.is_cie ? NULL : cfi_cie_at(cies, entry.cie);
 
 		if (!cie || !cfi_function_read(section, cie, &entry, &function) ||
-		    (asked && !holds_one(&function, asked->addresses, asked->count)))
+		    (wanted && !holds_one(&function, wanted->addresses, wanted->count)))
 			continue;
-		if (asked)
+		if (wanted)
 			cfi_run(cie, &function, &section->bases, meet_row, &start);
 		r = each(arg, &(struct cfi_range){function.start, function.end, start.callable});
 	}
@@ -75,7 +75,7 @@ static void end_section(struct cfi_section *section)
 	cfi_section_done(section);
 }
 
-static int read_ranges(int fd, const struct elf_image *image, const struct asked *asked,
+static int read_ranges(int fd, const struct elf_image *image, const struct wanted_addresses *wanted,
 		       int (*each)(void *arg, const struct cfi_range *piece), void *arg)
 {
 	const struct cfi_machine *machine = cfi_machine_of(image);
@@ -90,7 +90,7 @@ static int read_ranges(int fd, const struct elf_image *image, const struct asked
 	if (r < 0)
 		return r;
 	cfi_cies_init(cies, &section, machine);
-	return scan_functions(&section, cies, asked, each, arg);
+	return scan_functions(&section, cies, wanted, each, arg);
 }
 
 int cfi_ranges_all(int fd, const struct elf_image *image,
@@ -102,5 +102,5 @@ int cfi_ranges_all(int fd, const struct elf_image *image,
 int cfi_ranges_at(int fd, const struct elf_image *image, const uint64_t *addresses, size_t count,
 		  int (*each)(void *arg, const struct cfi_range *piece), void *arg)
 {
-	return read_ranges(fd, image, &(struct asked){addresses, count}, each, arg);
+	return read_ranges(fd, image, &(struct wanted_addresses){addresses, count}, each, arg);
 }

@@ -42,7 +42,7 @@
 #define UNDEFINED 0x0f /* ud2 */
 #define UD2	  0x0b
 
-struct piece {
+struct code_window {
 	const uint8_t *bytes;
 	size_t count;  /* bytes there are */
 	size_t starts; /* where instructions are looked for */
@@ -52,19 +52,19 @@ struct piece {
 	void *arg;
 };
 
-static uint64_t distant(const struct piece *piece, uint64_t end, const uint8_t *at)
+static uint64_t distant_address(const struct code_window *window, uint64_t end, const uint8_t *at)
 {
 	int32_t distance;
 
 	memcpy(&distance, at, sizeof(distance));
-	return (end + (uint64_t)(int64_t)distance) & piece->mask;
+	return (end + (uint64_t)(int64_t)distance) & window->mask;
 }
 
-static int meet_x86(const struct piece *piece, size_t i)
+static int meet_x86(const struct code_window *window, size_t i)
 {
-	const uint8_t *at = piece->bytes + i;
-	uint64_t site = piece->address + i;
-	size_t left = piece->count - i;
+	const uint8_t *at = window->bytes + i;
+	uint64_t site = window->address + i;
+	size_t left = window->count - i;
 	uint32_t number;
 
 	switch (*at) {
@@ -72,24 +72,26 @@ static int meet_x86(const struct piece *piece, size_t i)
 	case JUMP:
 		if (left < CALL_BYTES)
 			return 0;
-		return piece->sink(piece->arg, site, distant(piece, site + CALL_BYTES, at + 1),
-				   *at == CALL ? CODE_CALL : CODE_JUMP);
+		return window->sink(window->arg, site,
+				    distant_address(window, site + CALL_BYTES, at + 1),
+				    *at == CALL ? CODE_CALL : CODE_JUMP);
 	case REX_W:
 	case REX_WR:
 		if (left < LEA_BYTES || at[1] != LEA || (at[2] & MODRM_MASK) != MODRM_RIP)
 			return 0;
-		return piece->sink(piece->arg, site, distant(piece, site + LEA_BYTES, at + 3),
-				   CODE_ADDRESS);
+		return window->sink(window->arg, site,
+				    distant_address(window, site + LEA_BYTES, at + 3),
+				    CODE_ADDRESS);
 	default:
 		/* mov reg, number */
 		if (left < LEA_BYTES)
 			return 0;
 		memcpy(&number, at + 1 + (*at == NUMBER_LONG), sizeof(number));
-		return piece->sink(piece->arg, site, number, CODE_NUMBER);
+		return window->sink(window->arg, site, number, CODE_NUMBER);
 	}
 }
 
-static int scan_x86(const struct piece *piece)
+static int scan_x86(const struct code_window *window)
 {
 	static const bool is_looked_at[256] = {
 		[CALL] = true,	     [JUMP] = true,	  [REX_W] = true,      [REX_WR] = true,
@@ -98,9 +100,9 @@ static int scan_x86(const struct piece *piece)
 		[NUMBER_LONG] = true};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < piece->starts; i++) {
-		if (is_looked_at[piece->bytes[i]])
-			r = meet_x86(piece, i);
+	for (size_t i = 0; r == 0 && i < window->starts; i++) {
+		if (is_looked_at[window->bytes[i]])
+			r = meet_x86(window, i);
 	}
 	return r;
 }
@@ -135,7 +137,7 @@ static uint32_t word_at(const uint8_t *bytes)
 }
 
 /* adrp x, page; add x, x, number */
-static int meet_adrp(const struct piece *piece, uint64_t site, uint32_t word, uint32_t next)
+static int meet_adrp(const struct code_window *window, uint64_t site, uint32_t word, uint32_t next)
 {
 	uint32_t reg = word & 0x1f;
 	uint64_t pages = (word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
@@ -144,25 +146,25 @@ static int meet_adrp(const struct piece *piece, uint64_t site, uint32_t word, ui
 
 	if ((next & ARM_ADD_MASK) != ARM_ADD || (next >> 5 & 0x1f) != reg)
 		return 0;
-	return piece->sink(piece->arg, site, page + (next >> 10 & 0xfff), CODE_ADDRESS);
+	return window->sink(window->arg, site, page + (next >> 10 & 0xfff), CODE_ADDRESS);
 }
 
-static int scan_arm64(const struct piece *piece)
+static int scan_arm64(const struct code_window *window)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < piece->starts && piece->count - i >= ARM_BYTES;
+	for (size_t i = 0; r == 0 && i < window->starts && window->count - i >= ARM_BYTES;
 	     i += ARM_BYTES) {
-		uint32_t word = word_at(piece->bytes + i);
-		uint64_t site = piece->address + i;
+		uint32_t word = word_at(window->bytes + i);
+		uint64_t site = window->address + i;
 		uint32_t branch = word & ARM_B_MASK;
 
 		if (branch == ARM_BL || branch == ARM_B)
-			r = piece->sink(piece->arg, site,
-					site + (uint64_t)signed_bits(word, 26) * ARM_BYTES,
-					branch == ARM_BL ? CODE_CALL : CODE_JUMP);
-		else if ((word & ARM_ADRP_MASK) == ARM_ADRP && piece->count - i >= 2 * ARM_BYTES)
-			r = meet_adrp(piece, site, word, word_at(piece->bytes + i + ARM_BYTES));
+			r = window->sink(window->arg, site,
+					 site + (uint64_t)signed_bits(word, 26) * ARM_BYTES,
+					 branch == ARM_BL ? CODE_CALL : CODE_JUMP);
+		else if ((word & ARM_ADRP_MASK) == ARM_ADRP && window->count - i >= 2 * ARM_BYTES)
+			r = meet_adrp(window, site, word, word_at(window->bytes + i + ARM_BYTES));
 	}
 	return r;
 }
@@ -180,7 +182,7 @@ static bool is_x86(const struct elf_image *image)
 }
 
 static int scan_segment(int fd, const struct elf_image *image, const struct elf_segment *segment,
-			uint8_t *bytes, struct piece *piece)
+			uint8_t *bytes, struct code_window *window)
 {
 	int r = 0;
 
@@ -188,12 +190,12 @@ static int scan_segment(int fd, const struct elf_image *image, const struct elf_
 		uint64_t left = segment->file_bytes - at;
 		uint64_t more = PIECE_BYTES + LONGEST_BYTES;
 
-		piece->count = left < more ? (size_t)left : (size_t)more;
-		piece->starts = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
-		piece->address = segment->address + at;
-		r = elf_pread(fd, bytes, piece->count, segment->file_offset + at);
+		window->count = left < more ? (size_t)left : (size_t)more;
+		window->starts = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
+		window->address = segment->address + at;
+		r = elf_pread(fd, bytes, window->count, segment->file_offset + at);
 		if (r == 0)
-			r = is_arm64(image) ? scan_arm64(piece) : scan_x86(piece);
+			r = is_arm64(image) ? scan_arm64(window) : scan_x86(window);
 	}
 	return r;
 }
@@ -201,16 +203,16 @@ static int scan_segment(int fd, const struct elf_image *image, const struct elf_
 int code_refs_scan(int fd, const struct elf_image *image, code_ref_sink sink, void *arg)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(PIECE_BYTES + LONGEST_BYTES);
-	struct piece piece = {.bytes = bytes,
-			      .mask = image->wide ? UINT64_MAX : UINT32_MAX,
-			      .sink = sink,
-			      .arg = arg};
+	struct code_window window = {.bytes = bytes,
+				     .mask = image->wide ? UINT64_MAX : UINT32_MAX,
+				     .sink = sink,
+				     .arg = arg};
 	int r = bytes ? 0 : -ENOMEM;
 
 	if (!is_arm64(image) && !is_x86(image))
 		return 0;
 	for (size_t i = 0; r == 0 && i < image->segments_count; i++)
-		r = scan_segment(fd, image, &image->segments[i], bytes, &piece);
+		r = scan_segment(fd, image, &image->segments[i], bytes, &window);
 	return r;
 }
 

@@ -124,32 +124,41 @@ static struct lone *lone_from(const struct scan *scan, uint32_t start)
 	return from->address < start ? from + 1 : from;
 }
 
-/* Enters a place that something refers to, if it looks like the begin of a function. */
-static int meet_referred(struct scan *scan, uint64_t target)
+/* Enters a begin of a function that is nearer to an address than what is known, if it looks like
+ * one. `lone`: the first address at or behind `start`. */
+static int enter_start(struct scan *scan, struct lone *lone, uint32_t start)
 {
 	struct code_starts *starts = scan->starts;
-
-	if (++scan->refs % REFS_A_CLOCK == 0 && clock_ns(CLOCK_THREAD_CPUTIME_ID) > scan->end_ns)
-		return -ETIME;
-	if (!is_code(starts, target))
-		return 0;
-	uint32_t start = (uint32_t)(target - starts->base);
-	struct lone *lone = lone_from(scan, start);
 	bool is_nearest = lone < scan->lone + scan->count && start > lone->start;
 	bool is_next = lone > scan->lone && start < lone[-1].next;
+
 	if (!is_nearest && !is_next)
 		return 0;
 	if (++scan->looked > LOOKED_MAX)
 		return -ETIME;
-	if (!code_refs_may_begin(starts->fd, starts->image, target))
+	if (!code_refs_may_begin(starts->fd, starts->image, starts->base + start))
 		return 0;
 	if (is_next)
 		lone[-1].next = start;
-	if (is_nearest) {
+	if (is_nearest)
 		lone->start = start;
-		meet_start(starts, target);
-	}
+	meet_start(starts, starts->base + start);
 	return 0;
+}
+
+/* Enters a place that something refers to. */
+static int meet_referred(struct scan *scan, uint64_t target)
+{
+	uint32_t start = (uint32_t)(target - scan->starts->base);
+
+	if (++scan->refs % REFS_A_CLOCK == 0 && clock_ns(CLOCK_THREAD_CPUTIME_ID) > scan->end_ns)
+		return -ETIME;
+	return is_code(scan->starts, target) ? enter_start(scan, lone_from(scan, start), start) : 0;
+}
+
+static bool is_within(const struct lone *lone, uint64_t from)
+{
+	return from >= lone->start && from < lone->next;
 }
 
 /* A jump from outside of what is known to be one function leads to the begin of another: its last
@@ -157,23 +166,18 @@ static int meet_referred(struct scan *scan, uint64_t target)
 static int meet_jump(void *arg, uint64_t site, uint64_t target, enum code_ref kind)
 {
 	struct scan *scan = arg;
-	struct code_starts *starts = scan->starts;
+	uint64_t from = site - scan->starts->base;
+	uint32_t start = (uint32_t)(target - scan->starts->base);
 
-	if (kind != CODE_JUMP || !is_code(starts, target))
-		return 0;
-	uint32_t start = (uint32_t)(target - starts->base);
-	uint64_t from = site - starts->base;
-	struct lone *lone = lone_from(scan, start);
-	if (lone == scan->lone + scan->count || start <= lone->start ||
-	    (from >= lone->start && from < lone->next))
-		return 0;
-	if (++scan->looked > LOOKED_MAX)
+	if (++scan->refs % REFS_A_CLOCK == 0 && clock_ns(CLOCK_THREAD_CPUTIME_ID) > scan->end_ns)
 		return -ETIME;
-	if (code_refs_may_begin(starts->fd, starts->image, target)) {
-		lone->start = start;
-		meet_start(starts, target);
-	}
-	return 0;
+	if (kind != CODE_JUMP || !is_code(scan->starts, target))
+		return 0;
+	struct lone *lone = lone_from(scan, start);
+	if ((lone < scan->lone + scan->count && is_within(lone, from)) ||
+	    (lone > scan->lone && is_within(&lone[-1], from)))
+		return 0;
+	return enter_start(scan, lone, start);
 }
 
 /* What is known to begin or end around an address also bounds those beside it. */

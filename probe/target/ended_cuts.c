@@ -8,7 +8,7 @@
 
 #define PART_NS (300 * NS_PER_S)
 
-static void add(struct ended_cuts_part *part, const struct ended_cut *cut)
+static void add_cut(struct ended_cuts_part *part, const struct ended_cut *cut)
 {
 	struct ended_cut *to = part->each;
 	struct ended_cut *last = &part->each[ENDED_CUTS_MAX - 1];
@@ -46,7 +46,7 @@ void ended_cuts_add(struct ended_cuts *cuts, const struct target *target, uint64
 		memset(&cuts->now, 0, sizeof(cuts->now));
 		cuts->began_ns = now_ns;
 	}
-	add(&cuts->now, &cut);
+	add_cut(&cuts->now, &cut);
 }
 
 void ended_cuts_sum(const struct ended_cuts *cuts, uint64_t now_ns, struct ended_cuts_part *sum)
@@ -55,7 +55,7 @@ void ended_cuts_sum(const struct ended_cuts *cuts, uint64_t now_ns, struct ended
 	if (now_ns - cuts->began_ns >= 2 * PART_NS)
 		return;
 	for (size_t i = 0; i < cuts->before.count && now_ns - cuts->began_ns < PART_NS; i++)
-		add(sum, &cuts->before.each[i]);
+		add_cut(sum, &cuts->before.each[i]);
 	for (size_t i = 0; i < cuts->now.count; i++)
-		add(sum, &cuts->now.each[i]);
+		add_cut(sum, &cuts->now.each[i]);
 }

@@ -15,10 +15,10 @@
 
 #include "loop/retry.h"
 #include "runtime/runtime.h"
-#include "target/address_space.h"
+#include "mappings/address_space.h"
 #include "target/ended_cuts.h"
 #include "target/lifecycle.h"
-#include "target/spans.h"
+#include "mappings/spans.h"
 #include "symbol/perfmap.h"
 #include "bpf/shared/sample.h"
 

@@ -30,9 +30,9 @@ def flash(profiler, start, copy, monkeypatch):
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("us, rate, least", [(10000, 40, 0.97), (1000, 150, 0.80)])
+@pytest.mark.parametrize("us, rate, least, works", [(10000, 40, 0.97, 0.9), (1000, 150, 0.80, 0.5)])
 def test_a_process_of_a_known_file_is_whole_from_its_first_sample(profiler, start, monkeypatch, flash, us,
-                                                                  rate, least):  # fmt: skip
+                                                                  rate, least, works):  # fmt: skip
     path, first = flash
     monkeypatch.setenv("FLASH_US", str(us))
     start("storm", rate, 4, path).finish()
@@ -43,4 +43,4 @@ def test_a_process_of_a_known_file_is_whole_from_its_first_sample(profiler, star
     assert whole >= least, (whole, truncated(profiler), cut(after))
     assert after.total("[unknown]") <= 0.01 * after.total(), [s.frames for s in after.stacks][-5:]
     named = share(after, "main", "flash_outer", "flash_work")
-    assert named >= least - 0.1, (named, [(s.value, s.frames) for s in after.stacks][-8:])
+    assert named >= works, (named, [(s.value, s.frames) for s in after.stacks][-8:])

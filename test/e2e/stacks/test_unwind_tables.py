@@ -53,7 +53,7 @@ def test_new_processes_have_their_tables_a_tenth_of_a_second_after_exec(profiler
     assert profile.total() >= 0.9 * started * 0.3 * HZ
     assert profile.total("[truncated]") <= started * 0.1 * HZ, truncated(profiler)
     late = sum(n for cause, n in truncated(profiler).items() if cause in LATE)
-    assert late >= 0.9 * profile.total("[truncated]"), truncated(profiler)
+    assert profile.total("[truncated]") - late <= 0.002 * profile.total(), truncated(profiler)
     for stack in profile.stacks:
         if stack.has("brief_work") and not stack.has("[truncated]"):
             assert stack.has("main", "brief_outer", "brief_work"), stack.frames

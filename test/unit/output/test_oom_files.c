@@ -17,7 +17,7 @@
 #include "heap/stack_cache.h"
 #include "profile/profile.h"
 #include "sched/sched_data.h"
-#include "target/address_space.h"
+#include "mappings/address_space.h"
 #include "elf/debugfile.h"
 #include "elf/native.h"
 #include "unwind/image.h"

@@ -48,7 +48,7 @@ struct elf_plan {
 	uint32_t crc;
 	const struct section_plan *sections;
 	size_t sections_count;
-	bool no_code; /* a separate debug file: its segment has no bytes */
+	bool no_code;	     /* a separate debug file: its segment has no bytes */
 	const uint8_t *code; /* CODE_BYTES; NULL: zeros */
 };
 

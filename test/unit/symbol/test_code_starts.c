@@ -90,6 +90,23 @@ static void code_without_symbols_begins_where_it_is_called_or_its_address_is_tak
 	assert_names(&plan, 0x200, "", 0x180);
 }
 
+static void an_answer_ends_where_the_next_function_begins(void **state)
+{
+	struct elf_plan plan = {.code = code};
+	_cleanup_program_ struct program program = {-1, -1};
+	struct looked_up found;
+
+	(void)state;
+	put_call(0x20, 0x100);
+	put_call(0x30, 0x200);
+	put_call(0x40, 0x140);
+	put_jump(0x50, 0x120);
+	program.fd = elf_file(&plan);
+	assert_int_equal(look_up(&program, CODE_OFFSET + 0x110, &found), 0);
+	assert_int_equal(found.from, CODE_OFFSET + 0x100);
+	assert_int_equal(found.to, CODE_OFFSET + 0x120);
+}
+
 static void a_jump_from_another_function_is_its_last_call(void **state)
 {
 	struct elf_plan plan = {.code = code};
@@ -113,6 +130,9 @@ static void a_jump_from_another_function_is_its_last_call(void **state)
 	assert_int_equal(functions[1].address, CODE_ADDRESS + 0x140);
 	assert_int_equal(functions[2].address, CODE_ADDRESS + 0x140);
 	assert_int_equal(functions[3].address, CODE_ADDRESS + 0x1c0);
+	assert_int_equal(functions[0].to, CODE_OFFSET + 0x140);
+	assert_int_equal(functions[2].from, CODE_OFFSET + 0x140);
+	assert_int_equal(functions[2].to, CODE_OFFSET + 0x1c0);
 }
 
 static void no_function_begins_in_the_middle_of_code_that_goes_on(void **state)
@@ -163,6 +183,7 @@ int main(void)
 		cmocka_unit_test_setup(
 			code_without_symbols_begins_where_it_is_called_or_its_address_is_taken,
 			clear_code),
+		cmocka_unit_test_setup(an_answer_ends_where_the_next_function_begins, clear_code),
 		cmocka_unit_test_setup(a_jump_from_another_function_is_its_last_call, clear_code),
 		cmocka_unit_test_setup(no_function_begins_in_the_middle_of_code_that_goes_on,
 				       clear_code),

@@ -13,7 +13,7 @@
 #include "code/code_python.h"
 #include "code/code_cache_state.h"
 #include "runtime/interpreter.h"
-#include "target/address_space.h"
+#include "mappings/address_space.h"
 #include "symbol/perfmap_state.h"
 #include "python/pycode_state.h"
 

@@ -10,7 +10,7 @@
 #include "code/code_cache_state.h"
 #include "heap/live_sums.h"
 #include "runtime/jvm.h"
-#include "target/address_space.h"
+#include "mappings/address_space.h"
 
 static struct {
 	struct loop *loop;

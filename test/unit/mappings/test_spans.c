@@ -3,7 +3,7 @@
 #include "unit/lib/unit.h"
 
 #include "bpf/shared/packed.h"
-#include "target/spans.h"
+#include "mappings/spans.h"
 
 #define PAGE 0x1000
 

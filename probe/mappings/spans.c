@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "target/spans.h"
+#include "mappings/spans.h"
 
 #include <errno.h>
 #include <stdlib.h>

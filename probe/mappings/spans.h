@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 #include "runtime/runtime.h"
-#include "target/address_space.h"
+#include "mappings/address_space.h"
 #include "unwind/tables.h"
 
 struct spans {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unit/lib/unit.h"
 
-#include "target/address_space.h"
+#include "mappings/address_space.h"
 
 /* Files by letter; a test holds one reference to each. */
 static struct symbol_file *files[26];

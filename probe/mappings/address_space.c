@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "target/address_space.h"
+#include "mappings/address_space.h"
 
 #include <errno.h>
 #include <stdlib.h>
