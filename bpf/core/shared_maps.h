@@ -55,7 +55,6 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, KNOWN_FILES_MAX);
 	__type(key, struct known_file_key);
 	__type(value, struct known_file);

@@ -8,7 +8,7 @@
 
 #include "bpf/shared/packed.h"
 
-#define KNOWN_FILES_MAX	   4096
+#define KNOWN_FILES_MAX	   1024 /* more aren't known */
 #define KNOWN_SEGMENTS_MAX 4 /* executable segments; a file with more isn't published */
 
 /* Key of the map `known_files`: a file that is changed or replaced has another. All 0: the vDSO. */
