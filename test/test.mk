@@ -492,8 +492,12 @@ check-cfi: $(BUILD)/test/cfi/dump $(BUILD)/test/cfi/flow_compare ## compare unwi
 	test/cfi/check $<
 	test/cfi/check_flow $(BUILD)/test/cfi/flow_compare
 
+.PHONY: check-real
+check-real: all ## record real programs that are installed, beside perf: how much of their stacks is whole (root, minutes)
+	test/real/check.py
+
 .PHONY: check-kernels
-check-kernels: all $(BUILD)/test/sched/hists $(addprefix build/test/programs/,chain frames altstack syscalls strands naps hang allocations grow pretends) ## profile on Debian's kernels 5.10 to the newest, in QEMU (minutes)
+check-kernels: all $(BUILD)/test/sched/hists $(addprefix build/test/programs/,chain frames altstack syscalls strands naps hang allocations grow pretends flash) ## profile on Debian's kernels 5.10 to the newest, in QEMU (minutes)
 	test/kernels/check $(BUILD) $(addprefix --series ,$(SERIES))
 
 .PHONY: check-image

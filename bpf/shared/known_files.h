@@ -9,12 +9,12 @@
 #include "bpf/shared/packed.h"
 
 #define KNOWN_FILES_MAX	   1024 /* more aren't known */
-#define KNOWN_SEGMENTS_MAX 4 /* executable segments; a file with more isn't published */
+#define KNOWN_SEGMENTS_MAX 4	/* executable segments; a file with more isn't published */
 
 /* Key of the map `known_files`: a file that is changed or replaced has another. All 0: the vDSO. */
 struct known_file_key {
-	uint64_t inode, bytes, modified_s;
-	uint32_t modified_ns;
+	uint64_t inode, bytes, changed_s;
+	uint32_t changed_ns;
 	uint32_t device; /* as the kernel has it: major << 20 | minor */
 };
 

@@ -25,7 +25,7 @@
 #define MAPLE_PIVOTS	  15
 #define MAPLE_APIVOTS	  9
 #define VM_EXEC		  4UL
-#define PAGE_BITS	  12
+#define ADDRESS_BITS	  48 /* of user code: higher ones are junk */
 
 struct super_block {
 	uint32_t s_dev;
@@ -40,16 +40,16 @@ struct inode {
 	unsigned long i_ino;
 	int64_t i_size;
 	struct super_block *i_sb;
-	int64_t i_mtime_sec; /* since 6.11 */
-	uint32_t i_mtime_nsec;
+	int64_t i_ctime_sec; /* since 6.11 */
+	uint32_t i_ctime_nsec;
 } RELOCATED;
 
-struct inode___since_6_7 {
-	struct timespec64 __i_mtime;
+struct inode___since_6_6 {
+	struct timespec64 __i_ctime;
 } RELOCATED;
 
 struct inode___before {
-	struct timespec64 i_mtime;
+	struct timespec64 i_ctime;
 } RELOCATED;
 
 struct file {
@@ -96,6 +96,9 @@ static __always_inline struct newcomer *newcomer_here(void)
 	return bpf_map_lookup_elem(&newcomers, &zero);
 }
 
+/* Of a page, as the kernel has them. Set before loading. */
+const volatile uint32_t page_bits = 12;
+
 uint64_t vma_find(uint32_t level, uint64_t address);
 int vma_span(uint32_t level, uint64_t address);
 
@@ -125,7 +128,7 @@ __noinline uint64_t vma_find(uint32_t level, uint64_t address)
 	struct mm_struct___newer *mm = (void *)BPF_CORE_READ(task, mm);
 	uint64_t entry, type;
 
-	if (!walk || !here || !bpf_core_field_exists(mm->mm_mt))
+	if (!walk || !here || address >> ADDRESS_BITS || !bpf_core_field_exists(mm->mm_mt))
 		return 0;
 	entry = (uint64_t)BPF_CORE_READ(mm, mm_mt.ma_root);
 	if ((entry & 3) != 2) /* no node: at most one mapping */
@@ -146,21 +149,21 @@ __noinline uint64_t vma_find(uint32_t level, uint64_t address)
 static __always_inline void read_key(const struct vm_area_struct *vma, struct known_file_key *key)
 {
 	struct inode *inode = BPF_CORE_READ(vma, vm_file, f_inode);
-	struct inode___since_6_7 *since = (void *)inode;
+	struct inode___since_6_6 *since = (void *)inode;
 	struct inode___before *before = (void *)inode;
 
 	key->inode = BPF_CORE_READ(inode, i_ino);
 	key->bytes = BPF_CORE_READ(inode, i_size);
 	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
-	if (bpf_core_field_exists(inode->i_mtime_sec)) {
-		key->modified_s = BPF_CORE_READ(inode, i_mtime_sec);
-		key->modified_ns = BPF_CORE_READ(inode, i_mtime_nsec);
-	} else if (bpf_core_field_exists(since->__i_mtime)) {
-		key->modified_s = BPF_CORE_READ(since, __i_mtime.tv_sec);
-		key->modified_ns = BPF_CORE_READ(since, __i_mtime.tv_nsec);
+	if (bpf_core_field_exists(inode->i_ctime_sec)) {
+		key->changed_s = BPF_CORE_READ(inode, i_ctime_sec);
+		key->changed_ns = BPF_CORE_READ(inode, i_ctime_nsec);
+	} else if (bpf_core_field_exists(since->__i_ctime)) {
+		key->changed_s = BPF_CORE_READ(since, __i_ctime.tv_sec);
+		key->changed_ns = BPF_CORE_READ(since, __i_ctime.tv_nsec);
 	} else {
-		key->modified_s = BPF_CORE_READ(before, i_mtime.tv_sec);
-		key->modified_ns = BPF_CORE_READ(before, i_mtime.tv_nsec);
+		key->changed_s = BPF_CORE_READ(before, i_ctime.tv_sec);
+		key->changed_ns = BPF_CORE_READ(before, i_ctime.tv_nsec);
 	}
 }
 
@@ -171,6 +174,17 @@ static __always_inline bool is_vdso(uint64_t start)
 	struct mm_struct___newer *mm = (void *)BPF_CORE_READ(task, mm);
 
 	return (uint64_t)BPF_CORE_READ(mm, context.vdso) == start;
+}
+
+/* Returns whether the mapping is the page in which probed instructions run ([uprobes]). */
+static __always_inline bool is_probes_page(uint64_t start)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+
+	return bpf_core_field_exists(mm->uprobes_state) &&
+	       BPF_CORE_READ(mm, uprobes_state.xol_area) &&
+	       BPF_CORE_READ(mm, uprobes_state.xol_area, vaddr) == start;
 }
 
 /* The mapping is that of the segment of which it has most bytes, as the daemon takes it. */
@@ -249,7 +263,6 @@ __noinline int vma_span(uint32_t level, uint64_t address)
 
 	if (!walk || !vma)
 		return 0;
-	walk->spans_number = 0; /* nobody tells the cache when this table goes */
 	walk->span.start = BPF_CORE_READ(vma, vm_start);
 	walk->span.end = BPF_CORE_READ(vma, vm_end);
 	walk->span.what = SPAN_PENDING << SPAN_KIND_SHIFT;
@@ -258,7 +271,12 @@ __noinline int vma_span(uint32_t level, uint64_t address)
 		walk->span.end = walk->span.start = 0;
 		return 0;
 	}
-	file_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_BITS;
+	if (is_probes_page(walk->span.start)) { /* leave_probe() knows what runs there */
+		walk->span.end = walk->span.start = 0;
+		return 0;
+	}
+	walk->spans_number = 0; /* nobody tells the cache when this table goes */
+	file_offset = BPF_CORE_READ(vma, vm_pgoff) << page_bits;
 	if (BPF_CORE_READ(vma, vm_file)) {
 		read_key(vma, &key);
 	} else if (!is_vdso(walk->span.start)) {

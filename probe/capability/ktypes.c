@@ -55,7 +55,7 @@ static const struct {
 	{"vm_area_struct", {"vm_start", "vm_end", "vm_flags", "vm_pgoff", "vm_file"}},
 	{"file", {"f_inode"}},
 	{"inode",
-	 {"i_ino", "i_size", "i_sb", "i_mtime_sec", "i_mtime_nsec", "__i_mtime", "i_mtime"}},
+	 {"i_ino", "i_size", "i_sb", "i_ctime_sec", "i_ctime_nsec", "__i_ctime", "i_ctime"}},
 	{"super_block", {"s_dev"}},
 	{"uprobe_task", {"return_instances", "xol_vaddr", "vaddr"}},
 	{"return_instance", {"stack", "orig_ret_vaddr", "next"}},

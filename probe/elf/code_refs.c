@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #define PIECE_BYTES   65536
 #define LONGEST_BYTES 8	  /* of what is looked at from one byte on */
@@ -48,6 +49,7 @@ struct code_window {
 	size_t starts; /* where instructions are looked for */
 	uint64_t address;
 	uint64_t mask; /* of addresses */
+	uint64_t end_ns;
 	code_ref_sink sink;
 	void *arg;
 };
@@ -190,6 +192,9 @@ static int scan_segment(int fd, const struct elf_image *image, const struct elf_
 		uint64_t left = segment->file_bytes - at;
 		uint64_t more = PIECE_BYTES + LONGEST_BYTES;
 
+		if (window->end_ns && clock_ns(CLOCK_THREAD_CPUTIME_ID) > window->end_ns)
+			return -ETIME;
+
 		window->count = left < more ? (size_t)left : (size_t)more;
 		window->starts = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
 		window->address = segment->address + at;
@@ -200,13 +205,15 @@ static int scan_segment(int fd, const struct elf_image *image, const struct elf_
 	return r;
 }
 
-int code_refs_scan(int fd, const struct elf_image *image, code_ref_sink sink, void *arg)
+int code_refs_scan(int fd, const struct elf_image *image, code_ref_sink sink, void *arg,
+		   uint64_t end_ns)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(PIECE_BYTES + LONGEST_BYTES);
 	struct code_window window = {.bytes = bytes,
 				     .mask = image->wide ? UINT64_MAX : UINT32_MAX,
 				     .sink = sink,
-				     .arg = arg};
+				     .arg = arg,
+				     .end_ns = end_ns};
 	int r = bytes ? 0 : -ENOMEM;
 
 	if (!is_arm64(image) && !is_x86(image))
@@ -228,6 +235,18 @@ static bool read_code(int fd, const struct elf_image *image, uint64_t address, u
 			return elf_pread(fd, to, bytes, segment->file_offset + skip) == 0;
 	}
 	return false;
+}
+
+/* Returns the bytes from `address` on to the end of its segment. */
+static uint64_t code_left(const struct elf_image *image, uint64_t address)
+{
+	for (size_t i = 0; i < image->segments_count; i++) {
+		uint64_t skip = address - image->segments[i].address;
+
+		if (skip < image->segments[i].file_bytes)
+			return image->segments[i].file_bytes - skip;
+	}
+	return 0;
 }
 
 static bool begins_segment(const struct elf_image *image, uint64_t address)
@@ -289,20 +308,18 @@ static size_t padding_arm64(const uint8_t *code, size_t left)
 	return word == ARM_NOP || word == 0 ? ARM_BYTES : 0;
 }
 
-uint64_t code_refs_skip_padding(int fd, const struct elf_image *image, uint64_t address,
-				uint64_t end)
+uint64_t code_refs_skip_padding(int fd, const struct elf_image *image, uint64_t address)
 {
 	uint8_t code[PADDING_MAX];
-	size_t left = end - address < sizeof(code) ? (size_t)(end - address) : sizeof(code);
-	size_t at = 0, bytes;
+	uint64_t rest = code_left(image, address);
+	size_t left = rest < sizeof(code) ? (size_t)rest : sizeof(code), at = 0, bytes;
 
-	if ((!is_arm64(image) && !is_x86(image)) || end <= address ||
-	    !read_code(fd, image, address, code, left))
+	if ((!is_arm64(image) && !is_x86(image)) || !read_code(fd, image, address, code, left))
 		return address;
 	do {
 		bytes = is_arm64(image) ? padding_arm64(code + at, left - at)
 					: padding_x86(code + at, left - at);
 		at += bytes;
 	} while (bytes && at < left);
-	return at < left ? address + at : end;
+	return at < left ? address + at : address;
 }

@@ -25,15 +25,16 @@ enum code_ref {
  * A result other than 0 ends the scan. */
 typedef int (*code_ref_sink)(void *arg, uint64_t site, uint64_t target, enum code_ref kind);
 
-/* Returns 0, the sink's result, or a negative errno: -ENOMEM; an errno of reading. Of other
- * processors' files there are no references. */
-int code_refs_scan(int fd, const struct elf_image *image, code_ref_sink sink, void *arg);
+/* `end_ns`: of the thread's CPU time; 0: there is no end. Returns 0, the sink's result, or a
+ * negative errno: -ETIME; -ENOMEM; an errno of reading. Of other processors' files there are no
+ * references. */
+int code_refs_scan(int fd, const struct elf_image *image, code_ref_sink sink, void *arg,
+		   uint64_t end_ns);
 
 /* Returns whether a function may begin at the address, by the bytes before: it is aligned, or they
  * are padding or the end of other code. */
 bool code_refs_may_begin(int fd, const struct elf_image *image, uint64_t address);
 
-/* Returns the address of the first instruction from `address` on, below `end`, that isn't padding;
- * `end` if there is none near. */
-uint64_t code_refs_skip_padding(int fd, const struct elf_image *image, uint64_t address,
-				uint64_t end);
+/* Returns the address of the first instruction from `address` on that isn't padding; `address` if
+ * there is none near. */
+uint64_t code_refs_skip_padding(int fd, const struct elf_image *image, uint64_t address);

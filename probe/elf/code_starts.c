@@ -14,7 +14,6 @@
 #define BATCH	   1024
 /* Bounds of what a file can cost: time for its code, and places at which its code is read once
  * more. Both are many times what real files need. */
-#define CPU_MAX_NS   (2 * NS_PER_S)
 #define LOOKED_MAX   (1u << 18)
 #define REFS_A_CLOCK 65536
 
@@ -28,7 +27,6 @@ struct scan {
 	struct lone *lone; /* by address */
 	size_t count;
 	size_t refs, looked;
-	uint64_t end_ns; /* of the thread's CPU time */
 };
 
 static bool is_code(const struct code_starts *starts, uint64_t address)
@@ -151,14 +149,16 @@ static int meet_referred(struct scan *scan, uint64_t target)
 {
 	uint32_t start = (uint32_t)(target - scan->starts->base);
 
-	if (++scan->refs % REFS_A_CLOCK == 0 && clock_ns(CLOCK_THREAD_CPUTIME_ID) > scan->end_ns)
+	if (++scan->refs % REFS_A_CLOCK == 0 &&
+	    clock_ns(CLOCK_THREAD_CPUTIME_ID) > scan->starts->end_ns)
 		return -ETIME;
 	return is_code(scan->starts, target) ? enter_start(scan, lone_from(scan, start), start) : 0;
 }
 
-static bool is_within(const struct lone *lone, uint64_t from)
+/* Returns whether both lie in what is known to be the function of that address. */
+static bool holds_both(const struct lone *lone, uint64_t from, uint32_t to)
 {
-	return from >= lone->start && from < lone->next;
+	return from >= lone->start && from < lone->next && to >= lone->start && to < lone->next;
 }
 
 /* A jump from outside of what is known to be one function leads to the begin of another: its last
@@ -169,13 +169,14 @@ static int meet_jump(void *arg, uint64_t site, uint64_t target, enum code_ref ki
 	uint64_t from = site - scan->starts->base;
 	uint32_t start = (uint32_t)(target - scan->starts->base);
 
-	if (++scan->refs % REFS_A_CLOCK == 0 && clock_ns(CLOCK_THREAD_CPUTIME_ID) > scan->end_ns)
+	if (++scan->refs % REFS_A_CLOCK == 0 &&
+	    clock_ns(CLOCK_THREAD_CPUTIME_ID) > scan->starts->end_ns)
 		return -ETIME;
 	if (kind != CODE_JUMP || !is_code(scan->starts, target))
 		return 0;
 	struct lone *lone = lone_from(scan, start);
-	if ((lone < scan->lone + scan->count && is_within(lone, from)) ||
-	    (lone > scan->lone && is_within(&lone[-1], from)))
+	if ((lone < scan->lone + scan->count && holds_both(lone, from, start)) ||
+	    (lone > scan->lone && holds_both(&lone[-1], from, start)))
 		return 0;
 	return enter_start(scan, lone, start);
 }
@@ -214,7 +215,6 @@ static int meet_referrers(struct code_starts *starts)
 	struct scan scan = {
 		.starts = starts,
 		.lone = lone,
-		.end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + CPU_MAX_NS,
 	};
 
 	if (!lone)
@@ -231,11 +231,12 @@ static int meet_referrers(struct code_starts *starts)
 		return 0;
 	int r = meet_referred(&scan, starts->image->entry);
 	if (r == 0)
-		r = code_refs_scan(starts->fd, starts->image, meet_ref, &scan);
+		r = code_refs_scan(starts->fd, starts->image, meet_ref, &scan, starts->end_ns);
 	if (r == 0)
-		r = elf_pointers_scan(starts->fd, starts->image, meet_pointer, &scan);
+		r = elf_pointers_scan(starts->fd, starts->image, meet_pointer, &scan,
+				      starts->end_ns);
 	spread_bounds(&scan);
-	return r ? r : code_refs_scan(starts->fd, starts->image, meet_jump, &scan);
+	return r ? r : code_refs_scan(starts->fd, starts->image, meet_jump, &scan, starts->end_ns);
 }
 
 int code_starts_meet(struct code_starts *starts)

@@ -17,7 +17,8 @@ struct code_starts {
 	struct address_search *search;
 	const uint32_t *addresses; /* of the search */
 	size_t count;
-	bool with_code; /* code and relocations are read, too */
+	bool with_code;	 /* code and relocations are read, too … */
+	uint64_t end_ns; /* … until then, of the thread's CPU time */
 };
 
 /* Passes the starts to the search. Returns 0, or -ENOMEM; what can't be read isn't there. */

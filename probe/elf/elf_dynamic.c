@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #define TAGS_MAX    4096u
 #define SYMBOLS_MAX (4u * 1024 * 1024)
+#define CHAIN_MAX   4096u /* symbols of one bucket */
 #define WINDOW	    65536
 #define WORD	    8
 
@@ -101,7 +103,8 @@ static uint64_t count_by_gnu_hash(int fd, const struct elf_image *image, uint64_
 	if (last < head.first)
 		return head.first;
 	at += (uint64_t)head.buckets * sizeof(word) + (last - head.first) * sizeof(word);
-	for (; at + sizeof(word) <= end && last < SYMBOLS_MAX; last++, at += sizeof(word)) {
+	for (unsigned i = 0; i < CHAIN_MAX && at + sizeof(word) <= end && last < SYMBOLS_MAX;
+	     i++, last++, at += sizeof(word)) {
 		if (elf_pread(fd, &word, sizeof(word), at) < 0)
 			return 0;
 		if (word & 1)
@@ -158,13 +161,16 @@ struct words {
 	uint8_t *bytes; /* WINDOW */
 	uint64_t from;	/* offset in the file */
 	size_t count;
+	uint64_t end_ns;
 };
 
 static int word_at(struct words *words, uint64_t offset, uint64_t end, uint64_t *word)
 {
 	if (offset < words->from || offset + WORD > words->from + words->count) {
 		size_t count = end - offset < WINDOW ? (size_t)(end - offset) : WINDOW;
-		int r = elf_pread(words->fd, words->bytes, count, offset);
+		int r = words->end_ns && clock_ns(CLOCK_THREAD_CPUTIME_ID) > words->end_ns
+				? -ETIME
+				: elf_pread(words->fd, words->bytes, count, offset);
 
 		words->from = offset;
 		words->count = r < 0 ? 0 : count;
@@ -258,10 +264,15 @@ static int scan_relr(struct words *words, struct words *data, const struct elf_e
 }
 
 int elf_pointers_scan(int fd, const struct elf_image *image,
-		      int (*sink)(void *arg, uint64_t address), void *arg)
+		      int (*sink)(void *arg, uint64_t address), void *arg, uint64_t end_ns)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(2 * WINDOW);
-	struct words words = {.fd = fd, .image = image, .sink = sink, .arg = arg, .bytes = bytes};
+	struct words words = {.fd = fd,
+			      .image = image,
+			      .sink = sink,
+			      .arg = arg,
+			      .bytes = bytes,
+			      .end_ns = end_ns};
 	struct words data = words;
 	struct elf_dynamic dynamic;
 

@@ -23,7 +23,7 @@ int elf_dynamic_read(int fd, const struct elf_image *image, struct elf_dynamic *
 
 /* Calls `sink` with each address that the file's data holds for certain once it is loaded, as
  * linked; of a file that isn't relocated, with each aligned word of its data. 64-bit files only. A
- * result other than 0 ends the scan. Returns 0, the sink's result, or a negative errno: -ENOMEM; an
- * errno of reading. */
+ * result other than 0 ends the scan. `end_ns`: of the thread's CPU time; 0: there is no end.
+ * Returns 0, the sink's result, or a negative errno: -ETIME; -ENOMEM; an errno of reading. */
 int elf_pointers_scan(int fd, const struct elf_image *image,
-		      int (*sink)(void *arg, uint64_t address), void *arg);
+		      int (*sink)(void *arg, uint64_t address), void *arg, uint64_t end_ns);

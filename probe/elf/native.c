@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "proc/elf.h"
 #include "proc/pclntab.h"
 #include "elf/minidebug.h"
@@ -21,6 +22,7 @@
 #define BATCH	    1024
 #define PIECE_MAX   16384 /* offsets that are resolved at a time: 2 MB */
 #define WINDOW	    4096
+#define CODE_MAX_NS (2 * NS_PER_S) /* CPU time for reading code: real files need some 0.2 s */
 /* Bound of the reads of a string table's window. A file made with all symbols at one address takes
  * 2 s for these; real files need a few reads for each function asked for. */
 #define WINDOWS_MAX (1u << 20)
@@ -48,8 +50,9 @@ struct resolver {
 	struct elf_image image, debug;
 	struct pclntab *go; /* NULL: none, or not needed */
 	struct strings strings[TABLES];
-	uint64_t base;	/* lowest linked address of executable code */
-	bool with_code; /* begins of functions are looked for in the code, too */
+	uint64_t base;	 /* lowest linked address of executable code */
+	bool with_code;	 /* begins of functions are looked for in the code, too */
+	uint64_t end_ns; /* until then, of the thread's CPU time */
 	struct address_search *search;
 	struct buf *names;
 };
@@ -283,6 +286,7 @@ static int search_tables(struct resolver *resolver, const uint32_t *addresses, s
 		.addresses = addresses,
 		.count = count,
 		.with_code = resolver->with_code,
+		.end_ns = resolver->end_ns,
 	};
 	return code_starts_meet(&starts);
 }
@@ -324,9 +328,11 @@ static void translate_answer(const struct resolver *resolver, struct found *foun
 	function->from = function->offset - (address - low);
 	function->to = function->offset + (high - address);
 	function->address = resolver->base + found->start;
-	if (found->is_end)
-		function->address =
-			code_refs_skip_padding(resolver->fd, image, function->address, address);
+	if (!found->is_end)
+		return;
+	uint64_t behind = code_refs_skip_padding(resolver->fd, image, function->address);
+	if (behind <= address) /* else the question is about padding itself */
+		function->address = behind;
 }
 
 /* Resolves a piece of the functions; `addresses` are their addresses, sorted. */
@@ -456,6 +462,7 @@ int native_resolve(int fd, int debug_fd, bool with_code, struct native_function 
 	resolver->debug_fd = resolver->mini_fd = -1;
 	resolver->names = names;
 	resolver->with_code = with_code;
+	resolver->end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + CODE_MAX_NS;
 	int r = elf_read(fd, &resolver->image);
 	if (r < 0)
 		return r;

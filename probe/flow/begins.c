@@ -144,7 +144,7 @@ int begins_find(int fd, const struct elf_image *image, struct begins *begins, si
 	}
 	int r = ask_symbols(fd, image, begins, count);
 	meet_target(&search, 0, image->entry, CODE_CALL);
-	return r ? r : code_refs_scan(fd, image, meet_target, &search);
+	return r ? r : code_refs_scan(fd, image, meet_target, &search, 0);
 }
 
 /* ---- who calls ---- */
@@ -178,5 +178,5 @@ int begins_callers(int fd, const struct elf_image *image, const uint64_t *target
 {
 	struct callers callers = {targets, count, met, arg};
 
-	return code_refs_scan(fd, image, meet_call, &callers);
+	return code_refs_scan(fd, image, meet_call, &callers, 0);
 }

@@ -339,6 +339,9 @@ static int go_on(struct flow *flow, const struct flow_instruction *instruction,
 		return go_on_behind_call(flow, instruction, is_direct, to, state);
 	case ZYDIS_CATEGORY_SYSRET:
 		return 0;
+	case ZYDIS_CATEGORY_SYSCALL:
+		flow->result->asks_kernel = true;
+		break;
 	default:
 		break;
 	}
@@ -425,21 +428,9 @@ int flow_visit_all(const struct flow_function *function, flow_visit visit, void 
 	return r;
 }
 
-bool flow_ends_in_call(const uint8_t *bytes)
+bool flow_ends_in_jump(const uint8_t bytes[FLOW_JUMP_BYTES])
 {
-	ZydisDecoder decoder;
-	ZydisDecodedInstruction is;
-
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	for (size_t at = 0; at < FLOW_CALL_MAX; at++) {
-		size_t left = FLOW_CALL_MAX - at;
-
-		if (ZYAN_SUCCESS(
-			    ZydisDecoderDecodeInstruction(&decoder, NULL, bytes + at, left, &is)) &&
-		    is.length == left && is.meta.category == ZYDIS_CATEGORY_CALL)
-			return true;
-	}
-	return false;
+	return bytes[0] == 0xff && (bytes[1] & 0xf8) == 0xe0;
 }
 
 struct rows {

@@ -45,6 +45,7 @@ struct flow_result {
 	bool is_longer;		/* a way leads into the bytes beyond */
 	bool returns_as_called; /* at a return the stack pointer is where it was at the call */
 	bool stops;		/* there is a way to a trap: hlt, ud2, int3 */
+	bool asks_kernel;	/* there is a system call: of a handler's return, perhaps */
 	bool breaks;		/* a way leads to what is no instruction, or behind the bytes */
 	bool is_odd;		/* the stack pointer is elsewhere at a return than at the call: the
 				 * function begins elsewhere, or is none */
@@ -56,7 +57,7 @@ struct flow_result {
 int flow_rows(const struct flow_function *function, row_sink sink, void *arg,
 	      struct flow_result *result);
 
-#define FLOW_CALL_MAX 7 /* bytes of a call, but for prefixes that no compiler writes */
+#define FLOW_JUMP_BYTES 2 /* jmp reg, without a prefix */
 
-/* Returns whether the last of FLOW_CALL_MAX bytes end a call. */
-bool flow_ends_in_call(const uint8_t *bytes);
+/* Returns whether these bytes end a jump to where a register says. */
+bool flow_ends_in_jump(const uint8_t bytes[FLOW_JUMP_BYTES]);

@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "elf/code_refs.h"
 #include "flow/flow_state.h"
 #include "flow/maker.h"
 
@@ -258,14 +257,14 @@ static int try_begin(struct maker *maker, const struct begins *one, enum begin_k
 /* ---- the bottom of a coroutine ---- */
 
 /*
- * Libraries of coroutines put an address onto a new stack that the first function would return to:
- * one that no call lies before, and from which each way ends in a trap (boost.context's
- * make_fcontext: it exits). Whoever is called "from there" has no caller.
+ * Libraries of coroutines put an address onto a new stack that the first function would return to.
+ * boost.context's make_fcontext has it behind the jump to that function (jmp reg), and from there
+ * it calls exit(): each way ends in a trap. Whoever is called "from there" has no caller.
  */
 static int try_planted(struct maker *maker, uint64_t wanted)
 {
 	uint64_t address = wanted + 1;
-	uint8_t before[FLOW_CALL_MAX];
+	uint8_t before[FLOW_JUMP_BYTES];
 	struct flow_function function = {
 		.code = maker->code,
 		.bytes = PLANTED_BYTES,
@@ -281,12 +280,12 @@ static int try_planted(struct maker *maker, uint64_t wanted)
 
 	if (read_linked(maker, address - sizeof(before), before, sizeof(before)) < 0 ||
 	    read_linked(maker, address, maker->code, PLANTED_BYTES) < 0 ||
-	    flow_ends_in_call(before) || !code_refs_may_begin(maker->fd, maker->image, address))
+	    !flow_ends_in_jump(before))
 		return 0;
 	int r = add_run(maker, wanted, address, &root);
 	if (r == 0)
 		r = flow_visit_all(&function, keep_root, maker, &result);
-	if (r == 0 && result.stops && !result.returns && !result.breaks) {
+	if (r == 0 && result.stops && !result.returns && !result.breaks && !result.asks_kernel) {
 		made->functions++;
 		return 1;
 	}

@@ -277,6 +277,7 @@ static struct sample_bpf *load_sampling(const struct load_from *from, bool is_fi
 		return NULL;
 	tracer_set_stacks(sample);
 	tracer_set_slot(sample, sample_slot, is_first);
+	sample->rodata->page_bits = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	int r = tracer_share_maps(from->life, sample->obj);
 	if (r == 0)
 		r = sample_bpf__load(sample);

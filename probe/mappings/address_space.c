@@ -220,10 +220,30 @@ int address_space_update(struct address_space *space, const struct maps *maps,
 	return 0;
 }
 
+/* Takes out told regions that lie over another one: they are gone. */
+static void drop_overlapped(struct address_space *space, const struct region_view *told)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < space->count; i++) {
+		struct region *region = &space->regions[i];
+		bool is_same = region->start == told->start && region->end == told->end &&
+			       region->file == told->file;
+
+		if (region->told && !is_same && region->start < told->end &&
+		    region->end > told->start)
+			symbol_file_unref(region->file);
+		else
+			space->regions[kept++] = *region;
+	}
+	space->count = kept;
+}
+
 void address_space_tell(struct address_space *space, const struct region_view *told)
 {
 	size_t at = 0, is_told = 0;
 
+	drop_overlapped(space, told);
 	for (size_t i = 0; i < space->count; i++) {
 		is_told += space->regions[i].told;
 		at += space->regions[i].end <= told->start;

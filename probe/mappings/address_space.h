@@ -36,7 +36,8 @@ int address_space_update(struct address_space *space, const struct maps *maps,
 			 struct symbol_file **files, uint64_t began_ns);
 
 /* Adds a mapping that the kernel's side told of and that wasn't read yet; the next reading replaces
- * it. One that lies over another is left out, as is one too many. */
+ * it. One that lies over another is left out, unless that was told, too; one too
+ * many is left out. */
 void address_space_tell(struct address_space *space, const struct region_view *told);
 
 /*

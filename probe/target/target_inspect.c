@@ -163,6 +163,8 @@ static bool is_covered(const struct target *target, const struct stack *stack,
 
 	if (address_space_read_ns(target->space) >= stack->time_ns)
 		return true;
+	if (!address_space_read_ns(target->space)) /* the kernel's side may have told some of it */
+		return false;
 	if (address_space_exec_pages(target->space) != stack->exec_pages &&
 	    target->read_for_pages != stack->exec_pages)
 		return false;

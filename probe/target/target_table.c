@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "select/containers.h"
-#include "target/target.h"
 #include "target/target_memory.h"
 
 #define REJECTED_MAX 32768
@@ -226,8 +226,7 @@ void target_table_sweep(struct target_table *table, uint64_t ns)
 		struct target_key gone = {.id = leaving[i]->id, .pid = (uint64_t)leaving[i]->pid};
 
 		map_del(table->all, &gone);
-		if (leaving[i]->match.probes & WANTED_STACKS)
-			ended_cuts_add(&table->ended_cuts, leaving[i], ns);
+		ended_cuts_add(&table->ended_cuts, leaving[i], clock_ns(CLOCK_MONOTONIC));
 		target_free(table, leaving[i]);
 	}
 }

@@ -223,6 +223,6 @@ struct target_table_stats {
 };
 void target_table_stats(const struct target_table *table, struct target_table_stats *stats);
 
-/* Sets *sum to what was cut of forgotten targets that were chosen (target/ended_cuts.h). */
+/* Sets *sum to what was cut of forgotten targets (target/ended_cuts.h). */
 void target_table_ended_cuts(const struct target_table *table, uint64_t now_ns,
 			     struct ended_cuts_part *sum);

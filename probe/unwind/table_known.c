@@ -10,22 +10,33 @@
 
 #define KERNEL_MINOR_BITS 20
 
-/* Users of one host may not see the same file by one inode: each has their own root. */
-static bool key_of(const struct table *table, struct known_file_key *key)
+/* The file that is told names frames of all processes, so it is not one of a process with another
+ * root or user, whose debug file others may not take. */
+static bool choose_file(struct table *table)
+{
+	if (table->file && symbol_file_is_everyones(table->file)) {
+		symbol_file_ref(table->file);
+		symbol_file_unref(table->shown);
+		table->shown = table->file;
+	}
+	return table->shown;
+}
+
+static bool key_of(struct table *table, struct known_file_key *key)
 {
 	struct stat stat;
 
 	*key = (struct known_file_key){0};
-	if (!table->file || !symbol_file_is_everyones(table->file))
+	if (!choose_file(table))
 		return false;
-	if (symbol_file_is_vdso(table->file))
+	if (symbol_file_is_vdso(table->shown))
 		return true;
-	symbol_file_stat(table->file, &stat);
+	symbol_file_stat(table->shown, &stat);
 	*key = (struct known_file_key){
 		.inode = stat.st_ino,
 		.bytes = (uint64_t)stat.st_size,
-		.modified_s = (uint64_t)stat.st_mtim.tv_sec,
-		.modified_ns = (uint32_t)stat.st_mtim.tv_nsec,
+		.changed_s = (uint64_t)stat.st_ctim.tv_sec,
+		.changed_ns = (uint32_t)stat.st_ctim.tv_nsec,
 		.device = major(stat.st_dev) << KERNEL_MINOR_BITS | minor(stat.st_dev),
 	};
 	return true;
@@ -92,7 +103,7 @@ struct symbol_file *tables_known(const struct tables *tables, uint32_t number)
 {
 	for (struct table *table = tables->all; number && table; table = table->next) {
 		if (table->known_number == number)
-			return table->file;
+			return table->shown;
 	}
 	return NULL;
 }

@@ -33,6 +33,7 @@ int tables_new(struct tables **ret, struct worker *worker, void (*changed)(void 
 static void table_free(struct table *table)
 {
 	symbol_file_unref(table->file);
+	symbol_file_unref(table->shown);
 	free(table->segments);
 	free(table->python);
 	free(table->hotspot);
@@ -120,6 +121,7 @@ void tables_free(struct tables *tables)
 		table->tables = NULL;
 		table->state = TABLE_BROKEN;
 		symbol_file_unref(TAKE_PTR(table->file)); /* closing needs the worker */
+		symbol_file_unref(TAKE_PTR(table->shown));
 		if (!table->refs)
 			table_free(table);
 	}
@@ -191,6 +193,8 @@ struct table *tables_get(struct tables *tables, struct symbol_file *file,
 	table->file = file;
 	if (place->pid)
 		table->place = *place;
+	if (!table->shown && tables->arena)
+		table_show(table);
 	if (table->state == TABLE_UNASKED ||
 	    (table->state == TABLE_UNREAD && other && table->others++ < OTHERS_MAX))
 		table_ask(tables, table);

@@ -55,10 +55,11 @@ struct making {
 struct table {
 	struct tables *tables; /* NULL: tables_free() was called */
 	size_t refs;
-	bool registered; /* in by_id */
-	bool building;	 /* a job of table_build.c uses the table */
-	bool forsaken;	 /* had no reference when the last window ended */
-	bool is_known;	 /* the kernel's side knows the file by known_key */
+	bool registered;	   /* in by_id */
+	bool building;		   /* a job of table_build.c uses the table */
+	bool forsaken;		   /* had no reference when the last window ended */
+	bool is_known;		   /* the kernel's side knows `shown` by known_key */
+	struct symbol_file *shown; /* with a reference; NULL: none may be told */
 	struct known_file_key known_key;
 	uint32_t known_number; /* of struct known_file; 0: none yet */
 	enum table_state state;

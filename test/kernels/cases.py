@@ -14,7 +14,7 @@ LEAST = 100  # samples; 600 are asked for
 CUT_MAX = 0.01
 SHARE_MIN = 0.98
 PROGRAMS = ['chain', 'frames', 'altstack', 'syscalls', 'strands', 'naps', 'hang',
-            'allocations', 'grow', 'pretends']
+            'allocations', 'grow', 'pretends', 'flash']
 FOREVER = 1000
 DEPTHS = [20, 150, 250, 996]
 
@@ -132,6 +132,24 @@ def check_strands(result):
         share = profile.total(*pair) / profile.total()
         need(share >= 0.35, '%.1f %% in %s' % (100 * share, pair[0]))
     return said
+
+
+def check_newcomers(results):
+    """Processes of some milliseconds; one of the same file has lived longer."""
+    profile = profile_of(results['newcomers'])
+    flashes = [s for s in profile.stacks if s.frames[0].endswith(']flash')]
+    by_process = {}
+    for stack in flashes:
+        by_process[stack.frames[0]] = by_process.get(stack.frames[0], 0) + stack.value
+    first = max(by_process, key=by_process.get)
+    brief = [s for s in flashes if s.frames[0] != first]
+    total = sum(s.value for s in brief)
+    need(total >= LEAST / 2, 'only %d samples' % total)
+    cut = sum(s.value for s in brief if s.has('[truncated]')) / total
+    text = '%d samples of %d processes, %.1f %% cut' % (total, len(by_process) - 1, 100 * cut)
+    kernel = tuple(int(part) for part in results['uname'].text.split('.')[:2])
+    need(kernel < (6, 1) or cut <= 0.1, text)
+    return text
 
 
 def check_doctor(result):
@@ -309,6 +327,7 @@ def cases():
         recorded('altstack', 'altstack fault %d' % FOREVER, check_altstack),
         recorded('syscalls', 'syscalls %d' % FOREVER, check_syscalls),
         recorded('strands', 'strands %d' % FOREVER, check_strands),
+        ('newcomers', 'newcomers newcomers', check_newcomers),
         ('waits', 'waits waits', check_waits),
         ('allocations', 'allocated allocations', check_allocations),
         ('handed', 'allocated handed oncpu offcpu mem', lambda results: check_handed(results, 'handed')),

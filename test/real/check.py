@@ -177,7 +177,7 @@ def judge(path, message):
         seen.frames += value * len(own)
         seen.unnamed += value * sum(bool(re.match(r"\[.*\+0x|\[unknown\]", f)) for f in own)
         seen.twice += value * sum(a == b for a, b in zip(own, own[1:]))
-    causes = dict((name, int(n)) for n, name in re.findall(r"(\d+) (\w+)", message.partition("truncated")[2]))
+    causes = {name: int(n) for name, n in re.findall(r"(\w+) (\d+)", message.partition("truncated")[2])}
     return seen, causes
 
 

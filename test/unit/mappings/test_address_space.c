@@ -292,7 +292,8 @@ static void what_was_told_counts_until_the_maps_are_read(void **state)
 	(void)state;
 	tell(space, 0x5000, 0x6000, 0x1000, 'b');
 	tell(space, 0x1000, 0x2000, 0, 'a');
-	tell(space, 0x1800, 0x2800, 0, 'b'); /* lies over another */
+	tell(space, 0x1800, 0x2800, 0, 'b');
+	tell(space, 0x1000, 0x2000, 0, 'a'); /* takes the place of that one */
 	tell(space, 0x5000, 0x6000, 0x1000, 'b');
 	assert_int_equal(address_space_read_ns(space), 0);
 	assert_in(space, 0x1900, 10, 'a', 0x900);

@@ -16,9 +16,9 @@ static void symbols_are_found_without_section_headers(void **state);
 static void broken_tags_do_no_harm(void **state);
 
 /* The linker has to relocate these. */
-static void (*const ours[])(void **) = {addresses_in_our_data_are_met,
-					symbols_are_found_without_section_headers,
-					broken_tags_do_no_harm};
+static void (*volatile ours[])(void **) = {addresses_in_our_data_are_met,
+					   symbols_are_found_without_section_headers,
+					   broken_tags_do_no_harm};
 
 struct met {
 	uint64_t load;
@@ -51,7 +51,7 @@ static void addresses_in_our_data_are_met(void **state)
 	dl_iterate_phdr(find_load, &met.load);
 	assert_int_equal(elf_read(fd, &image), 0);
 	assert_int_equal(image.is_fixed, met.load == 0);
-	assert_int_equal(elf_pointers_scan(fd, &image, meet, &met), 0);
+	assert_int_equal(elf_pointers_scan(fd, &image, meet, &met, 0), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		assert_true(met.found[i] > 0);
 	close(fd);
@@ -133,7 +133,7 @@ static void broken_tags_do_no_harm(void **state)
 				(char)random_next(&random);
 		int fd = file_of(broken.data, broken.len);
 		elf_dynamic_read(fd, &image, &dynamic);
-		elf_pointers_scan(fd, &image, count_one, &count);
+		elf_pointers_scan(fd, &image, count_one, &count, 0);
 		assert_true(count <= text.len * 8);
 		close(fd);
 	}
