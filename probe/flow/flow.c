@@ -313,8 +313,10 @@ static int go_on_behind_call(struct flow *flow, const struct flow_instruction *i
 	if (is_direct && function->calls)
 		function->calls(function->arg, function->address + (uint64_t)to);
 	if (is_direct && function->ends &&
-	    function->ends(function->arg, function->address + (uint64_t)to))
+	    function->ends(function->arg, function->address + (uint64_t)to)) {
+		flow->result->stops = true;
 		return 0;
+	}
 	return go_behind_later(flow, flow->numbers[instruction->at] - 1, next, state);
 }
 

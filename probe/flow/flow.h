@@ -44,11 +44,11 @@ struct flow_result {
 	bool leaves;		/* by a jump, to code that isn't the function's or isn't known */
 	bool is_longer;		/* a way leads into the bytes beyond */
 	bool returns_as_called; /* at a return the stack pointer is where it was at the call */
-	bool stops;		/* there is a way to a trap: hlt, ud2, int3 */
-	bool asks_kernel;	/* there is a system call: of a handler's return, perhaps */
-	bool breaks;		/* a way leads to what is no instruction, or behind the bytes */
-	bool is_odd;		/* the stack pointer is elsewhere at a return than at the call: the
-				 * function begins elsewhere, or is none */
+	bool stops;	  /* there is a way to a trap (hlt, ud2, int3) or to a call that ends */
+	bool asks_kernel; /* there is a system call: of a handler's return, perhaps */
+	bool breaks;	  /* a way leads to what is no instruction, or behind the bytes */
+	bool is_odd;	  /* the stack pointer is elsewhere at a return than at the call: the
+			   * function begins elsewhere, or is none */
 };
 
 /* Gives the function's rows to `sink`, by address, the first at the function's first instruction.

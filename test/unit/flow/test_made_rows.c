@@ -210,6 +210,50 @@ static void another_processors_code_is_left_alone(void **state)
 	close_scene(&scene);
 }
 
+/* Made by hand on a new stack: the address behind `jmp *%rbx`, 3 bytes behind each AT(n). */
+CODE(planted, "nop; jmp *%rbx; xor %edi, %edi; call 9f; hlt;" NEXT
+	      "nop; jmp *%rbx; mov $15, %eax; syscall; hlt;" NEXT
+	      "nop; nop; ret; xor %edi, %edi; hlt;" NEXT "nop; jmp *%rbx; xor %edi, %edi; ret;" NEXT
+	      "nop; jmp *%rbx; xor %edi, %edi; .byte 6;" NEXT "9: jmp 9b;" NEXT);
+
+static bool is_root(const struct scene *scene, uint64_t address)
+{
+	for (size_t i = 0; i < scene->made.count; i++) {
+		const struct made_run *run = &scene->made.runs[i];
+
+		if (address >= run->from && address < run->to)
+			return run->rule.kind == RULE_END;
+	}
+	return false;
+}
+
+static void behind_a_jump_from_where_nothing_returns_is_the_bottom_of_a_coroutine(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	open_scene(&scene, BYTES_OF(planted));
+	make(&scene, AT(0) + 2, 0);
+	assert_true(is_root(&scene, AT(0) + 2));
+	assert_true(is_root(&scene, AT(0) + 3));
+	assert_false(has(&scene, AT(0) + 1));
+	assert_int_equal(scene.made.refused, 0);
+	close_scene(&scene);
+}
+
+static void what_may_return_or_ask_the_kernel_is_no_bottom(void **state)
+{
+	(void)state;
+	for (unsigned i = 1; i <= 4; i++) {
+		struct scene scene;
+
+		open_scene(&scene, BYTES_OF(planted));
+		make(&scene, AT(i) + 2, 0);
+		assert_false(is_root(&scene, AT(i) + 2));
+		close_scene(&scene);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +265,9 @@ int main(void)
 		cmocka_unit_test(the_programs_begin_has_no_caller),
 		cmocka_unit_test(what_is_not_understood_is_counted),
 		cmocka_unit_test(another_processors_code_is_left_alone),
+		cmocka_unit_test(
+			behind_a_jump_from_where_nothing_returns_is_the_bottom_of_a_coroutine),
+		cmocka_unit_test(what_may_return_or_ask_the_kernel_is_no_bottom),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
