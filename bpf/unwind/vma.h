@@ -157,7 +157,8 @@ static __always_inline void read_key(const struct vm_area_struct *vma, struct kn
 	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	if (bpf_core_field_exists(inode->i_ctime_sec)) {
 		key->changed_s = BPF_CORE_READ(inode, i_ctime_sec);
-		key->changed_ns = BPF_CORE_READ(inode, i_ctime_nsec);
+		/* (Above the nanoseconds the kernel keeps a mark.) */
+		key->changed_ns = BPF_CORE_READ(inode, i_ctime_nsec) & ((1U << 30) - 1);
 	} else if (bpf_core_field_exists(since->__i_ctime)) {
 		key->changed_s = BPF_CORE_READ(since, __i_ctime.tv_sec);
 		key->changed_ns = BPF_CORE_READ(since, __i_ctime.tv_nsec);
