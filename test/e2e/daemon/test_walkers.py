@@ -69,7 +69,8 @@ def test_a_python_that_comes_later_has_its_frames_soon(profiler, start, copy, wo
     python = start(work / "pylater", work / "later.py")
     wait_for(lambda: has(profiler, python.pid, "burns (later.py:"), why="Python's frames")
     causes = {cause for cause, count in profiler.probe()["truncated"].items() if count}
-    assert causes <= {"runtime_pending", "table_pending", "address", "unmapped", "exec"}, causes
+    # (frame_pointer: the first code of all, _start, has no CFI, and its rows aren't made yet.)
+    assert causes <= {"runtime_pending", "table_pending", "address", "unmapped", "exec", "frame_pointer"}, causes
     assert program_bytes(profiler.pid) > before
     assert not lost_in_all(profiler)
 
