@@ -25,7 +25,7 @@ from types import SimpleNamespace
 ROOT = Path(__file__).resolve().parents[2]
 STACKPROBE = os.environ.get("STACKPROBE_BIN", ROOT / "build/stackprobe")
 SECONDS, HZ = 8, 199
-LATE = ("table_pending", "runtime_pending", "unmapped", "address", "exec", "exiting")
+LATE = ("table_pending", "runtime_pending", "unmapped", "exec", "exiting")
 ROOTS = re.compile(r"^(_start|__libc_start\w*|clone3?|__clone3?|start_thread|main|_dl_start|ret_from_fork.*"
                    r"|make_fcontext|runtime\.(goexit|mcall|mstart).*|thread_start|\[unknown\] \[kernel.*)$")  # fmt: skip
 BURN_PY = "import sys\nwhile True:\n    sorted(range(20000), key=lambda n: -n); list(map(str, range(5000)))\n"
