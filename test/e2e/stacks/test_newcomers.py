@@ -29,7 +29,6 @@ def flash(profiler, start, copy, monkeypatch):
     return path, first
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("us, rate, least, works", [(10000, 40, 0.97, 0.9), (1000, 150, 0.80, 0.5)])
 def test_a_process_of_a_known_file_is_whole_from_its_first_sample(profiler, start, monkeypatch, flash, us,
                                                                   rate, least, works):  # fmt: skip
