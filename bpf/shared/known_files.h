@@ -34,7 +34,7 @@ struct known_file {
 /* A mapping that a walk went through. */
 struct told_mapping {
 	uint64_t start, end, file_offset;
-	uint32_t number; /* struct known_file.number; 0: the file isn't known */
+	uint32_t number; /* struct known_file.number */
 	uint32_t pad;
 };
 
@@ -43,8 +43,8 @@ struct told_mapping {
 /* Value of `kind`, which lies where a struct stack has its probe. */
 #define TOLD_MAPS_KIND 0xfffffffdU
 
-/* Record of the ring of stacks: mappings of a process of which the daemon hadn't read any, before
- * the stack that goes through them. */
+/* Record of the ring of stacks: mappings that the daemon hadn't read, before the stack that goes
+ * through them. */
 struct told_maps {
 	uint64_t id; /* struct target_value.id */
 	uint32_t tgid;

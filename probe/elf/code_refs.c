@@ -49,6 +49,8 @@ struct code_window {
 	size_t starts; /* where instructions are looked for */
 	uint64_t address;
 	uint64_t mask; /* of addresses */
+	unsigned kinds;
+	bool is_looked_at[256]; /* x86: first bytes of instructions of these kinds */
 	uint64_t end_ns;
 	code_ref_sink sink;
 	void *arg;
@@ -93,17 +95,22 @@ static int meet_x86(const struct code_window *window, size_t i)
 	}
 }
 
+static void choose_opcodes(bool is_looked_at[256], unsigned kinds)
+{
+	is_looked_at[CALL] = kinds & 1u << CODE_CALL;
+	is_looked_at[JUMP] = kinds & 1u << CODE_JUMP;
+	is_looked_at[REX_W] = is_looked_at[REX_WR] = kinds & 1u << CODE_ADDRESS;
+	is_looked_at[NUMBER_LONG] = kinds & 1u << CODE_NUMBER;
+	for (unsigned i = 0; i < NUMBERS; i++)
+		is_looked_at[NUMBER + i] = kinds & 1u << CODE_NUMBER;
+}
+
 static int scan_x86(const struct code_window *window)
 {
-	static const bool is_looked_at[256] = {
-		[CALL] = true,	     [JUMP] = true,	  [REX_W] = true,      [REX_WR] = true,
-		[NUMBER] = true,     [NUMBER + 1] = true, [NUMBER + 2] = true, [NUMBER + 3] = true,
-		[NUMBER + 4] = true, [NUMBER + 5] = true, [NUMBER + 6] = true, [NUMBER + 7] = true,
-		[NUMBER_LONG] = true};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < window->starts; i++) {
-		if (is_looked_at[window->bytes[i]])
+		if (window->is_looked_at[window->bytes[i]])
 			r = meet_x86(window, i);
 	}
 	return r;
@@ -161,11 +168,13 @@ static int scan_arm64(const struct code_window *window)
 		uint64_t site = window->address + i;
 		uint32_t branch = word & ARM_B_MASK;
 
-		if (branch == ARM_BL || branch == ARM_B)
+		enum code_ref kind = branch == ARM_BL ? CODE_CALL : CODE_JUMP;
+
+		if ((branch == ARM_BL || branch == ARM_B) && window->kinds & 1u << kind)
 			r = window->sink(window->arg, site,
-					 site + (uint64_t)signed_bits(word, 26) * ARM_BYTES,
-					 branch == ARM_BL ? CODE_CALL : CODE_JUMP);
-		else if ((word & ARM_ADRP_MASK) == ARM_ADRP && window->count - i >= 2 * ARM_BYTES)
+					 site + (uint64_t)signed_bits(word, 26) * ARM_BYTES, kind);
+		else if (window->kinds & 1u << CODE_ADDRESS && (word & ARM_ADRP_MASK) == ARM_ADRP &&
+			 window->count - i >= 2 * ARM_BYTES)
 			r = meet_adrp(window, site, word, word_at(window->bytes + i + ARM_BYTES));
 	}
 	return r;
@@ -205,12 +214,13 @@ static int scan_segment(int fd, const struct elf_image *image, const struct elf_
 	return r;
 }
 
-int code_refs_scan(int fd, const struct elf_image *image, code_ref_sink sink, void *arg,
-		   uint64_t end_ns)
+int code_refs_scan(int fd, const struct elf_image *image, unsigned kinds, code_ref_sink sink,
+		   void *arg, uint64_t end_ns)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(PIECE_BYTES + LONGEST_BYTES);
 	struct code_window window = {.bytes = bytes,
 				     .mask = image->wide ? UINT64_MAX : UINT32_MAX,
+				     .kinds = kinds,
 				     .sink = sink,
 				     .arg = arg,
 				     .end_ns = end_ns};
@@ -218,6 +228,7 @@ int code_refs_scan(int fd, const struct elf_image *image, code_ref_sink sink, vo
 
 	if (!is_arm64(image) && !is_x86(image))
 		return 0;
+	choose_opcodes(window.is_looked_at, kinds);
 	for (size_t i = 0; r == 0 && i < image->segments_count; i++)
 		r = scan_segment(fd, image, &image->segments[i], bytes, &window);
 	return r;

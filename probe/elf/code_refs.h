@@ -25,11 +25,13 @@ enum code_ref {
  * A result other than 0 ends the scan. */
 typedef int (*code_ref_sink)(void *arg, uint64_t site, uint64_t target, enum code_ref kind);
 
-/* `end_ns`: of the thread's CPU time; 0: there is no end. Returns 0, the sink's result, or a
- * negative errno: -ETIME; -ENOMEM; an errno of reading. Of other processors' files there are no
- * references. */
-int code_refs_scan(int fd, const struct elf_image *image, code_ref_sink sink, void *arg,
-		   uint64_t end_ns);
+#define CODE_ALL 15u /* kinds */
+
+/* `kinds`: 1 << enum code_ref. `end_ns`: of the thread's CPU time; 0: there is no end. Returns 0,
+ * the sink's result, or a negative errno: -ETIME; -ENOMEM; an errno of reading. Of other
+ * processors' files there are no references. */
+int code_refs_scan(int fd, const struct elf_image *image, unsigned kinds, code_ref_sink sink,
+		   void *arg, uint64_t end_ns);
 
 /* Returns whether a function may begin at the address, by the bytes before: it is aligned, or they
  * are padding or the end of other code. */

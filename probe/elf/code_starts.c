@@ -5,17 +5,14 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "cfi/cfi_ranges.h"
 #include "elf/code_refs.h"
 #include "elf/elf_dynamic.h"
 
 #define HEADER_MAX (64u * 1024 * 1024)
 #define BATCH	   1024
-/* Bounds of what a file can cost: time for its code, and places at which its code is read once
- * more. Both are many times what real files need. */
-#define LOOKED_MAX   (1u << 18)
-#define REFS_A_CLOCK 65536
+/* Places at which a file's code is read once more: many times what real files need. */
+#define LOOKED_MAX (1u << 18)
 
 /* An address that nothing with a size holds, and the nearest starts before and behind it so far. */
 struct lone {
@@ -26,7 +23,7 @@ struct scan {
 	struct code_starts *starts;
 	struct lone *lone; /* by address */
 	size_t count;
-	size_t refs, looked;
+	size_t looked;
 };
 
 static bool is_code(const struct code_starts *starts, uint64_t address)
@@ -149,9 +146,6 @@ static int meet_referred(struct scan *scan, uint64_t target)
 {
 	uint32_t start = (uint32_t)(target - scan->starts->base);
 
-	if (++scan->refs % REFS_A_CLOCK == 0 &&
-	    clock_ns(CLOCK_THREAD_CPUTIME_ID) > scan->starts->end_ns)
-		return -ETIME;
 	return is_code(scan->starts, target) ? enter_start(scan, lone_from(scan, start), start) : 0;
 }
 
@@ -169,10 +163,8 @@ static int meet_jump(void *arg, uint64_t site, uint64_t target, enum code_ref ki
 	uint64_t from = site - scan->starts->base;
 	uint32_t start = (uint32_t)(target - scan->starts->base);
 
-	if (++scan->refs % REFS_A_CLOCK == 0 &&
-	    clock_ns(CLOCK_THREAD_CPUTIME_ID) > scan->starts->end_ns)
-		return -ETIME;
-	if (kind != CODE_JUMP || !is_code(scan->starts, target))
+	(void)kind;
+	if (!is_code(scan->starts, target))
 		return 0;
 	struct lone *lone = lone_from(scan, start);
 	if ((lone < scan->lone + scan->count && holds_both(lone, from, start)) ||
@@ -199,8 +191,7 @@ static int meet_ref(void *arg, uint64_t site, uint64_t target, enum code_ref kin
 	struct scan *scan = arg;
 
 	(void)site;
-	if (kind == CODE_JUMP || (kind == CODE_NUMBER && !scan->starts->image->is_fixed))
-		return 0;
+	(void)kind;
 	return meet_referred(scan, target);
 }
 
@@ -229,14 +220,20 @@ static int meet_referrers(struct code_starts *starts)
 	}
 	if (!scan.count)
 		return 0;
+	/* A number is an address only where the file is loaded where it was linked. */
+	unsigned kinds = 1u << CODE_CALL | 1u << CODE_ADDRESS |
+			 (starts->image->is_fixed ? 1u << CODE_NUMBER : 0);
 	int r = meet_referred(&scan, starts->image->entry);
 	if (r == 0)
-		r = code_refs_scan(starts->fd, starts->image, meet_ref, &scan, starts->end_ns);
+		r = code_refs_scan(starts->fd, starts->image, kinds, meet_ref, &scan,
+				   starts->end_ns);
 	if (r == 0)
 		r = elf_pointers_scan(starts->fd, starts->image, meet_pointer, &scan,
 				      starts->end_ns);
 	spread_bounds(&scan);
-	return r ? r : code_refs_scan(starts->fd, starts->image, meet_jump, &scan, starts->end_ns);
+	return r ? r
+		 : code_refs_scan(starts->fd, starts->image, 1u << CODE_JUMP, meet_jump, &scan,
+				  starts->end_ns);
 }
 
 int code_starts_meet(struct code_starts *starts)

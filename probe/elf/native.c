@@ -22,7 +22,7 @@
 #define BATCH	    1024
 #define PIECE_MAX   16384 /* offsets that are resolved at a time: 2 MB */
 #define WINDOW	    4096
-#define CODE_MAX_NS (2 * NS_PER_S) /* CPU time for reading code: real files need some 0.2 s */
+#define CODE_MAX_NS (2 * NS_PER_S) /* CPU time for reading code: Chromium's takes half of it */
 /* Bound of the reads of a string table's window. A file made with all symbols at one address takes
  * 2 s for these; real files need a few reads for each function asked for. */
 #define WINDOWS_MAX (1u << 20)

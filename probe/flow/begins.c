@@ -144,7 +144,7 @@ int begins_find(int fd, const struct elf_image *image, struct begins *begins, si
 	}
 	int r = ask_symbols(fd, image, begins, count);
 	meet_target(&search, 0, image->entry, CODE_CALL);
-	return r ? r : code_refs_scan(fd, image, meet_target, &search, 0);
+	return r ? r : code_refs_scan(fd, image, CODE_ALL, meet_target, &search, 0);
 }
 
 /* ---- who calls ---- */
@@ -167,8 +167,9 @@ static int meet_call(void *arg, uint64_t site, uint64_t target, enum code_ref re
 {
 	const struct callers *callers = arg;
 
-	if (ref != CODE_CALL || !bsearch(&target, callers->targets, callers->count,
-					 sizeof(*callers->targets), compare_addresses))
+	(void)ref;
+	if (!bsearch(&target, callers->targets, callers->count, sizeof(*callers->targets),
+		     compare_addresses))
 		return 0;
 	return callers->met(callers->arg, site);
 }
@@ -178,5 +179,5 @@ int begins_callers(int fd, const struct elf_image *image, const uint64_t *target
 {
 	struct callers callers = {targets, count, met, arg};
 
-	return code_refs_scan(fd, image, meet_call, &callers, 0);
+	return code_refs_scan(fd, image, 1u << CODE_CALL, meet_call, &callers, 0);
 }

@@ -458,20 +458,6 @@ int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_val
 	return r == -E2BIG ? -ENOSPC : r;
 }
 
-int tracer_known_file_put(struct tracer *tracer, const struct known_file_key *key,
-			  const struct known_file *file)
-{
-	if (!tracer->life)
-		return -ENOENT;
-	return bpf_map_update_elem(bpf_map__fd(tracer->life->maps.known_files), key, file, BPF_ANY);
-}
-
-void tracer_known_file_drop(struct tracer *tracer, const struct known_file_key *key)
-{
-	if (tracer->life)
-		bpf_map_delete_elem(bpf_map__fd(tracer->life->maps.known_files), key);
-}
-
 int tracer_target_get(struct tracer *tracer, pid_t tgid, struct target_value *value)
 {
 	uint32_t key = (uint32_t)tgid;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Mappings that the kernel's side walked through before the daemon had read any: they name the
+/* Mappings that the kernel's side walked through before the daemon had read them: they name the
  * stacks of a process that ends before its maps can be read. */
 #include "target/target_state.h"
 
