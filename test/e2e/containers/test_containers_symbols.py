@@ -105,10 +105,11 @@ def test_a_program_that_is_replaced_in_the_upper_layer_while_it_runs(profiler, p
 def test_one_that_is_copied_up_while_it_runs(profiler, podman):
     """A change of its mode makes a copy in the upper layer; it goes on in that of the image."""
     profiler.profile("^c_spin$", frequency=HZ)
-    container = run(podman, "c_spin", 2)
+    container = run(podman, "c_spin", 60)
     pid = burning(container)
     (container.root / "opt/c_spin").chmod(0o700)
-    container.wait()
+    samples = profiler.probe()["samples"]
+    wait_for(lambda: profiler.probe()["samples"] > samples + 500, why="it is sampled")
     nearly_all(profiler.folded(pid=pid), *SPIN)
 
 
@@ -153,7 +154,7 @@ def test_however_it_is_shut_in(profiler, podman, options):
 
 def test_a_container_that_was_gone_with_all_its_files_before_the_window_ended(profiler, podman):
     profiler.profile("^c_short_lived$", frequency=HZ)
-    container = run(podman, "c_short_lived", 0.3, options=("--rm",), detach=False)
+    container = run(podman, "c_short_lived", 1, options=("--rm",), detach=False)
     assert podman.call("container", "exists", container.name, check=False).returncode == 1
     time.sleep(1)
     nearly_all(profiler.folded(), "main", "short_work")
