@@ -6,9 +6,9 @@
 
 static const struct measure rows[] = {
 	{"probed_files", "files", GAUGE, "Files of allocators that have probe points.", AT(files)},
-	{"probe_points", "points", GAUGE, "Probe points in them.", AT(points)},
+	{"probe_points", "points", GAUGE, "Probe points in files of allocators.", AT(points)},
 	{"probe_points_single_stepped", "single_stepped", GAUGE,
-	 "Of these, points on an instruction that the kernel has to single-step.", AT(stepped)},
+	 "Probe points on an instruction that the kernel has to single-step.", AT(stepped)},
 };
 
 const struct measures allocator_measures = {"Memory: probe points", "status.probes.mem_glibc",

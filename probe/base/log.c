@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
@@ -17,6 +19,27 @@ static const char *const names[] = {
 	[LOG_ERROR] = "error",
 };
 static enum log_level threshold = LOG_INFO;
+
+static bool has_times;
+
+void log_set_times(void)
+{
+	has_times = true;
+}
+
+/* Writes the time and a blank. Returns their length. */
+static int put_time(char *line, size_t bytes)
+{
+	struct timespec now;
+	struct tm parts;
+	char text[32];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!gmtime_r(&now.tv_sec, &parts) ||
+	    !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts))
+		return 0;
+	return snprintf(line, bytes, "%s.%03dZ ", text, (int)(now.tv_nsec / 1000000));
+}
 
 void log_set_level(enum log_level level)
 {
@@ -60,7 +83,8 @@ void log_write(enum log_level level, const char *format, ...)
 
 	if (level < threshold)
 		return;
-	int head = snprintf(line, sizeof(line), "%s ", names[level]);
+	int head = has_times ? put_time(line, sizeof(line)) : 0;
+	head += snprintf(line + head, sizeof(line) - (size_t)head, "%s ", names[level]);
 	va_start(args, format);
 	int body = vsnprintf(line + head, sizeof(line) - (size_t)head - 1, format, args);
 	va_end(args);

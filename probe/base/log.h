@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The log: writes one line for each event, `LEVEL message`, to standard error. systemd's journal
- * adds the time. Any thread. Only the rooms from `capability` on (see FLOORS) and
- * upload/sender/sender_log log; the rooms below return errors.
+ * The log: writes one line for each event, `LEVEL message`, to standard error. Systemd's journal
+ * adds the time, else log_set_times() does. Any thread. Only the rooms from `capability` on (see
+ * FLOORS) and upload/sender/sender_log log; the rooms below return errors.
  */
 #pragma once
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
 void log_set_level(enum log_level level);
+
+/* Has each line begin with the time, for where nobody else adds it: "2026-11-28T22:17:03.123Z ". */
+void log_set_times(void);
 
 /* Turns "debug", "info", "warn" or "error" (any case) into a level. Returns 0, or -EINVAL for any
  * other text. */

@@ -2,6 +2,8 @@
 /* Unicode 15, table 3-7: well-formed UTF-8 byte sequences. */
 #include "base/utf8.h"
 
+#include <string.h>
+
 static const uint32_t character_max = 0x10ffff;
 
 static bool has_continuation(const unsigned char *p, size_t n)
@@ -99,4 +101,17 @@ bool utf8_is_line(const char *text, size_t len)
 		at += n;
 	}
 	return true;
+}
+
+void utf8_repair(char *text)
+{
+	size_t len = strlen(text);
+
+	for (size_t at = 0; at < len;) {
+		size_t n = utf8_sequence(text + at, len - at);
+
+		if (!n)
+			text[at] = '?';
+		at += n ? n : 1;
+	}
 }

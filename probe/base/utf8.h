@@ -12,6 +12,10 @@
  */
 size_t utf8_sequence(const char *text, size_t len);
 
+/* Replaces bytes of a text that aren't UTF-8: a quoted text may have been cut within a character.
+ */
+void utf8_repair(char *text);
+
 /* Like utf8_sequence(), but returns 0 also for characters that a line for people must not have:
  * control characters of ASCII and Latin-1 (a terminal obeys them), line separators, and marks that
  * change the direction of text. */

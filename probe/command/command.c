@@ -3,9 +3,21 @@
 
 #include <stdio.h>
 
+static const char *running = "stackprobe";
+
+void usage_begin(const char *command)
+{
+	running = command;
+}
+
+int usage_hint(void)
+{
+	fprintf(stderr, "Try '%s --help'.\n", running);
+	return EXIT_USAGE;
+}
+
 int usage_error(const char *what, const char *value)
 {
-	fprintf(stderr, "stackprobe: %s%s%s\nTry 'stackprobe --help'.\n", what, value ? ": " : "",
-		value ? value : "");
-	return EXIT_USAGE;
+	fprintf(stderr, "stackprobe: %s%s%s\n", what, value ? ": " : "", value ? value : "");
+	return usage_hint();
 }

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 /* Statuses of `record` if the program to record could not be started, as shells have them. */
@@ -22,5 +24,16 @@ int render_command(int argc, char **argv);
 /* Prints which probes run on this host, and why others don't. */
 int doctor_command(int argc, char **argv);
 
-/* Prints what is wrong with the arguments (`value` may be NULL); returns EXIT_USAGE. */
+/* Prints the heaviest functions of folded text. */
+int report_command(int argc, char **argv);
+
+/* Tells the command that runs, as errors name it: "stackprobe record". Borrowed. */
+void usage_begin(const char *command);
+
+/* Print what is wrong with the arguments (`value` may be NULL), and which help there is; or the
+ * latter alone, where getopt() has said what is wrong. Return EXIT_USAGE. */
 int usage_error(const char *what, const char *value);
+int usage_hint(void);
+
+/* Reads the number of functions of a table (--top). Returns 0, or EXIT_USAGE after printing why. */
+int report_rows(const char *text, uint32_t *rows);

@@ -17,6 +17,7 @@
 #include "command/daemon_options.h"
 #include "command/privileges.h"
 #include "container/cgroup.h"
+#include "kind/kind.h"
 
 #define CLOSING_NS (8 * NS_PER_S)
 
@@ -64,6 +65,7 @@ static void set_bounds(struct services *services, const struct conf *conf)
 		.upload = &conf->upload,
 		.without_cgroup_v2 = services->bounds.without_cgroup_v2,
 	};
+	services->process_metrics = conf->process_metrics;
 }
 
 /* Whether the host has no cgroup v2; this doesn't change until the next boot. */
@@ -264,6 +266,35 @@ static void load_probes(struct daemon *daemon)
 		start_probes(daemon);
 }
 
+/* Tells somebody who typed `stackprobe` in a terminal what has begun, and how it ends. */
+static void greet_user(const struct daemon *daemon)
+{
+	const struct conf *conf = &daemon->conf;
+	uint32_t probes;
+
+	if (!isatty(STDERR_FILENO) || !isatty(STDIN_FILENO))
+		return;
+	fprintf(stderr,
+		"This is stackprobe's daemon. It listens on %s:%d for PUTs that say what to "
+		"profile;\nCtrl-C ends it. 'stackprobe record' makes one profile without it, "
+		"'stackprobe --help' has the rest.\n",
+		conf->bind_addr, server_port(daemon->server));
+	probes = state_begins(&daemon->services, conf->probes_init, conf->restore);
+	if (!probes) {
+		fputs("It profiles nothing until it is told.\n", stderr);
+		return;
+	}
+	fputs("It resumes what was configured before:", stderr);
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (probes & 1u << i)
+			fprintf(stderr, " %s", kind_get(i)->name);
+	}
+	if (probes & WANTED_SCHED)
+		fputs(" sched", stderr);
+	fprintf(stderr, ". 'curl http://%s:%d/flamegraph' shows it.\n", conf->bind_addr,
+		server_port(daemon->server));
+}
+
 static bool is_low(int port)
 {
 	return port > 0 && port < 1024;
@@ -303,6 +334,7 @@ static int run_daemon(struct daemon *daemon)
 		log_error("%s", why.text);
 		return EXIT_FAILED;
 	}
+	greet_user(daemon);
 	load_probes(daemon);
 	log_info("stackprobe " VERSION " listening on %s:%d", daemon->conf.bind_addr,
 		 server_port(daemon->server));
@@ -322,6 +354,8 @@ int daemon_command(int argc, char **argv)
 	if (r >= 0)
 		return r;
 	r = 0;
+	if (!getenv("JOURNAL_STREAM"))
+		log_set_times();
 	if (options_read_conf(&daemon.options, &daemon.conf, &why) < 0) {
 		log_error("%s", why.text);
 		r = EXIT_FAILED;

@@ -13,9 +13,14 @@
 #define DEFAULT_CONF "/etc/stackprobe/stackprobe.conf"
 
 static const char usage[] =
-	"Usage: stackprobe [OPTION]...\n"
-	"       stackprobe record | render | doctor ...   (each with --help)\n"
-	"Flame graphs of the processes that it is told over HTTP.\n"
+	"Usage: stackprobe [daemon] [OPTION]...   the daemon: flame graphs of the processes that\n"
+	"                                         it is told over HTTP\n"
+	"       stackprobe record ...             one profile, without the daemon\n"
+	"       stackprobe render ...             folded text to a picture, or the difference of "
+	"two\n"
+	"       stackprobe report ...             folded text to a table of functions\n"
+	"       stackprobe doctor                 what runs on this host, and why others don't\n"
+	"Each has --help. Options of the daemon:\n"
 	"\n"
 	"  --config FILE        conf file (default " DEFAULT_CONF ")\n"
 	"  --listen ADDR:PORT   where to listen (default 127.0.0.1:9999; port 0: a free one)\n"
@@ -25,7 +30,7 @@ static const char usage[] =
 	"  --host NAME          what labels and pictures call this host (default: its name)\n"
 	"  --describe SUBJECT   probes, params, sched_params, metrics: list them, as Markdown\n"
 	"  --version            say which version this is\n"
-	"  --help               say this\n";
+	"  -h, --help           say this\n";
 
 /* Checks the values of options before the conf file is read. Returns -1, or EXIT_USAGE. */
 static int check_options(const struct options *options)
@@ -58,7 +63,7 @@ int options_parse(int argc, char **argv, struct options *options)
 		{NULL, 0, NULL, 0},
 	};
 
-	for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+	for (int c; (c = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
 		switch (c) {
 		case 'c':
 			options->conf_path = optarg;
@@ -84,10 +89,10 @@ int options_parse(int argc, char **argv, struct options *options)
 			fputs(usage, stdout);
 			return 0;
 		default:
-			return EXIT_USAGE; /* getopt said why */
+			return usage_hint(); /* getopt said why */
 		}
 	}
-	return optind < argc ? usage_error("unknown command", argv[optind])
+	return optind < argc ? usage_error("the daemon takes options alone", argv[optind])
 			     : check_options(options);
 }
 

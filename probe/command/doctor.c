@@ -233,13 +233,13 @@ int doctor_command(int argc, char **argv)
 	};
 	bool json = false;
 
-	for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+	for (int c; (c = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
 		if (c == 'h') {
 			fputs(usage, stdout);
 			return 0;
 		}
 		if (c != 'j')
-			return EXIT_USAGE; /* getopt said why */
+			return usage_hint(); /* getopt said why */
 		json = true;
 	}
 	if (optind < argc)

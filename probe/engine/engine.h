@@ -195,6 +195,9 @@ extern const struct measures jfr_measures;
  */
 void engine_drain(struct engine *engine, void (*done)(void *arg), void *arg);
 
+/* Has its profiles say that they begin now: all its processes are sampled from now on. */
+void subscriber_begin(struct subscriber *subscriber);
+
 /*
  * Returns the profile that a subscriber's stacks of a probe go to, borrowed; NULL: not collected.
  * Its tree is for jobs of the bulk worker only.

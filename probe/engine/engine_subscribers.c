@@ -308,3 +308,11 @@ struct profile *subscriber_take_profile(struct subscriber *subscriber, enum prob
 	subscriber->profiles[probe]->from = subscriber->profiles[probe]->until = old->until;
 	return old;
 }
+
+void subscriber_begin(struct subscriber *subscriber)
+{
+	for (int probe = 0; probe < PROBE_COUNT; probe++) {
+		if (subscriber->profiles[probe])
+			profile_begin(subscriber->profiles[probe], loop_real_ns());
+	}
+}

@@ -9,10 +9,11 @@ static const struct measure_label map_cause = {"cause", perfmap_loss_name, 0, PE
 
 static const struct measure rows[] = {
 	{"symbol_files", NULL, GAUGE, "Files with code that are known.", AT(files)},
-	{"symbol_files_unreadable", NULL, GAUGE, "Of these, files whose functions can't be read.",
-	 AT(unreadable)},
+	{"symbol_files_unreadable", NULL, GAUGE,
+	 "Files of targets with code whose functions can't be read.", AT(unreadable)},
 	{"symbol_files_held", NULL, GAUGE, "Files of targets that are held open.", AT(held)},
-	{"symbol_bytes", NULL, GAUGE, "Memory of the functions that are known.", AT(bytes)},
+	{"symbol_bytes", NULL, GAUGE,
+	 "Memory of the daemon for the functions of files that are known.", AT(bytes)},
 	{"symbol_readings_total", NULL, COUNTER, "How often a file's functions were read.",
 	 AT(readings)},
 	{"symbols_lost_total", "symbols_lost", COUNTER,

@@ -125,6 +125,12 @@ int profile_add(struct profile *profile, const struct record *record, uint64_t e
 	return records_add(profile->records, record);
 }
 
+void profile_begin(struct profile *profile, int64_t real_ns)
+{
+	profile->from = profile->until = real_ns;
+	profile->began_ns = loop_now_ns();
+}
+
 void profile_set_until(struct profile *profile, int64_t until)
 {
 	profile->until = until;

@@ -77,6 +77,9 @@ int profile_reserve(struct profile *profile, size_t stacks);
 int profile_add(struct profile *profile, const struct record *record, uint64_t events,
 		uint64_t samples);
 
+/* Sets its begin to now, which `real_ns` says. */
+void profile_begin(struct profile *profile, int64_t real_ns);
+
 /* Sets its end. If the clock was set back meanwhile, `from` follows. */
 void profile_set_until(struct profile *profile, int64_t until);
 

@@ -123,6 +123,7 @@ static void write_all(struct render *render)
 	render->error = tree_weigh(profile->tree, render->node, &render->total);
 	profile_describe(profile, render->node, render->host, &meta);
 	meta.icicle = render->icicle;
+	meta.header = render->header;
 	meta.places = render->places;
 	meta.pprof_labels = render->labels;
 	for (int i = 0; i < RENDER_OUTPUTS_MAX && render->error == 0; i++) {

@@ -170,6 +170,18 @@ void sched_data_subtract(struct sched_data *data, const struct sched_data *befor
 		subtract_lengths(data, before);
 }
 
+uint64_t hist_bound_us(const struct hist *hist, uint64_t count, double part)
+{
+	uint64_t below = 0;
+
+	for (size_t i = 0; i + 1 < HIST_SLOTS; i++) {
+		below += hist->slots[i];
+		if ((double)below >= (double)count * part)
+			return 1ULL << i;
+	}
+	return 0;
+}
+
 uint64_t hist_count(const struct hist *hist)
 {
 	uint64_t count = 0;

@@ -51,6 +51,12 @@ uint64_t sched_data_count(const struct sched_data *data);
 
 /* Return the number of counted values. */
 uint64_t hist_count(const struct hist *hist);
+
+/*
+ * Returns the upper end, us, of the slot below which that part of `count`, all events, lies; 0: it
+ * is the open one.
+ */
+uint64_t hist_bound_us(const struct hist *hist, uint64_t count, double part);
 uint64_t lengths_count(const struct lengths *lengths);
 
 /* Sum up all groups; all CPUs. */

@@ -29,22 +29,6 @@ static void put_text(struct report_line *line, const char *format, ...)
 		line->len += (size_t)bytes;
 }
 
-/*
- * Returns the upper end, us, of the slot below which that part of all events lies; 0: it is the
- * open one.
- */
-static uint64_t bound_us(const struct hist *hist, uint64_t count, double part)
-{
-	uint64_t below = 0;
-
-	for (size_t i = 0; i + 1 < HIST_SLOTS; i++) {
-		below += hist->slots[i];
-		if ((double)below >= (double)count * part)
-			return 1ULL << i;
-	}
-	return 0;
-}
-
 static void put_bound(struct report_line *line, const char *what, uint64_t us)
 {
 	if (us)
@@ -74,8 +58,8 @@ static void report_hist(struct report_line *line, const struct sched_data *data,
 	put_text(line, " %llu %s", (unsigned long long)count, sched_kind_get(data->probe)->what);
 	if (!count)
 		return;
-	put_bound(line, ", half", bound_us(&period, count, 0.5));
-	put_bound(line, ", 99 %", bound_us(&period, count, 0.99));
+	put_bound(line, ", half", hist_bound_us(&period, count, 0.5));
+	put_bound(line, ", 99 %", hist_bound_us(&period, count, 0.99));
 }
 
 static void report_lengths(struct report_line *line, const struct sched_data *data,

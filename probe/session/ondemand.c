@@ -79,6 +79,7 @@ static void show_profile(struct ondemand *ondemand, struct profile *profile)
 		.profile = profile,
 		.node = TREE_ROOT,
 		.icicle = ondemand->request.icicle,
+		.header = ondemand->request.header,
 		.events = ondemand->request.events,
 		.host = setup->host,
 		.lines = engine_lines(setup->engine),
@@ -147,6 +148,7 @@ static void ondemand_armed(void *arg)
 	ondemand->armed = true;
 	ondemand->began = loop_real_ns();
 	ondemand->began_ns = loop_now_ns();
+	subscriber_begin(ondemand->subscriber);
 	loop_timer_set(ondemand->all->setup.loop, &ondemand->end,
 		       loop_now_ns() + ondemand->request.seconds * NS_PER_S);
 }

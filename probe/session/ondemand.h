@@ -39,6 +39,7 @@ struct ondemand_request {
 	struct viewer user;
 	struct stack_detail detail;
 	bool icicle; /* a picture with the root on top */
+	bool header; /* folded text begins with the line that tells what it is of */
 	bool events; /* show events instead of weights */
 	const struct output *output;
 	/* Gets 0 or a negative errno, and the content, which it may take over. */

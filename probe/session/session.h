@@ -60,6 +60,7 @@ struct session_question {
 	uint64_t min_age_ns; /* VIEW_INUSE, VIEW_MMAP: younger allocations are left out */
 	int pid;	     /* 0: all */
 	bool icicle;	     /* a picture with the root on top */
+	bool header;	     /* folded text begins with the line that tells what it is of */
 	bool events;	     /* show events instead of weights */
 	const struct output *output;
 	/* Gets 0 or a negative errno, and the content, which it may take over. */

@@ -9,7 +9,8 @@ static const struct measure rows[] = {
 	 MEASURE_AT(session_stats, files_written)},
 	{"files_failed_total", "failed", COUNTER, "Profiles that could not be written, by cause.",
 	 MEASURE_EACH(session_stats, files_causes, &cause)},
-	{"unwritten_samples_total", NULL, COUNTER, "Weight of these profiles.",
+	{"unwritten_samples_total", NULL, COUNTER,
+	 "Weight of the profiles that could not be written to files.",
 	 MEASURE_AT(session_stats, unwritten)},
 };
 

@@ -25,13 +25,14 @@ static int parse(const struct rules *rules, const void *body, size_t bytes,
 {
 	struct upload_options upload = {.allow = {(char[]){"a:1"}}, .allow_count = 1};
 	struct bounds bounds = {{(const char *const[]){ROOT}, 1}, &upload, false};
+	struct notes notes = {0};
 	struct why why = {0};
 	_cleanup_free_ char *copy = malloc(bytes + 1);
 
 	demand(copy != NULL);
 	if (bytes)
 		memcpy(copy, body, bytes);
-	int r = request_parse(copy, bytes, rules, before, &bounds, spec, NULL, &why);
+	int r = request_parse(copy, bytes, rules, before, &bounds, spec, NULL, &notes, &why);
 	if (r == 0)
 		return 0;
 	demand(r == -EINVAL || r == -ENOMEM);

@@ -75,6 +75,11 @@ static int take_restore(struct conf_reader *reader, const config_setting_t *sett
 	return 0;
 }
 
+static int take_process_metrics(struct conf_reader *reader, const config_setting_t *setting)
+{
+	return conf_take_long(reader, setting, &reader->conf->process_metrics, -1, 1000000);
+}
+
 static int take_stacks(struct conf_reader *reader, const config_setting_t *setting)
 {
 	return conf_take_size(reader, setting, &reader->conf->sizes.stacks, 256, 1 << 20);
@@ -149,6 +154,7 @@ static const struct conf_key keys[] = {
 	{"global.state_dir", take_state_dir},
 	{"global.restore", take_restore},
 	{"global.probes_init", take_probes_init},
+	{"global.process_metrics", take_process_metrics},
 	{"bpf.stacks", take_stacks},
 	{"bpf.targets", take_targets},
 	{"bpf.stack_ring_bytes", take_stack_ring},
@@ -170,6 +176,7 @@ int conf_init(struct conf *conf)
 		.bind_addr = "127.0.0.1",
 		.port = 9999,
 		.restore = true,
+		.process_metrics = 16,
 		.sizes = {.stacks = 16384,
 			  .targets = 8192,
 			  .stack_ring = 1 << 20,

@@ -24,7 +24,8 @@ struct conf {
 	char *state_dir;   /* "": no state is kept for the next start */
 	char *probes_init; /* path of a file with the first configuration */
 	bool restore;
-	char *containers_root; /* where the root of the host is seen */
+	int64_t process_metrics; /* processes with series in /metrics; -1: all */
+	char *containers_root;	 /* where the root of the host is seen */
 	struct tracer_sizes sizes;
 	struct retention_limits retention;
 	struct rest_options rest; /* after conf_read() its files have been checked and read */

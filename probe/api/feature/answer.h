@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "api/request/notes.h"
 #include "base/buf.h"
 
 /* An answer that is sent in pieces as long as the client listens. */
@@ -28,6 +29,7 @@ struct answer {
 	const char *allow;	  /* of a 405; static, else NULL */
 	bool wants_token;	  /* of a 401 */
 	const char *retry_after;  /* s, of a 429; static, else NULL */
+	struct notes notes;	  /* warnings; of a 400 the detail */
 	struct buf body;
 	struct stream *stream; /* instead of the body; owned */
 	/*
@@ -38,8 +40,12 @@ struct answer {
 	void *cancel_arg;
 };
 
-/* Fills in {"result": "failed", "message": …} with an HTTP status; escapes the message. */
+/* Fills in {"result": "failed", "message": …} with an HTTP status; escapes the message. A 400 has
+ * "detail" as well: that of the notes, else the message. */
 void answer_failed(struct answer *answer, unsigned status, const char *message);
 
-/* Fills in a 200 for an accepted PUT. */
+/* Logs the warnings of the notes; `what` was asked. */
+void answer_log_warnings(const struct answer *answer, const char *what);
+
+/* Fills in a 200 for an accepted PUT, with the warnings of the notes. */
 void answer_taken(struct answer *answer);

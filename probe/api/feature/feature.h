@@ -38,10 +38,11 @@ struct services {
 	struct puts *puts;
 	struct ondemands *ondemands;
 	struct sched *sched;
-	struct bounds bounds;  /* of the conf file in force */
-	const char *state_dir; /* NULL: nothing is kept for the next start */
-	struct fresh *fresh;   /* FRESH_COUNT answers */
-	uint64_t *refused;     /* REFUSALS counts, since the start */
+	struct bounds bounds;	 /* of the conf file in force */
+	const char *state_dir;	 /* NULL: nothing is kept for the next start */
+	struct fresh *fresh;	 /* FRESH_COUNT answers */
+	uint64_t *refused;	 /* REFUSALS counts, since the start */
+	int64_t process_metrics; /* processes with series in /metrics; -1: all */
 	/*
 	 * Probes (struct need.begins) that are being loaded for the start, which features' requests
 	 * wait for; 0: it has started.
@@ -56,6 +57,7 @@ struct services {
 struct query {
 	long long pid, seconds, icicle, follow;
 	long long min_age; /* s */
+	long long header;  /* 1: folded text begins with the line that tells what it is of */
 	const char *value, *view;
 	bool of_user; /* only a process that `user` may look into is allowed */
 	struct viewer user;

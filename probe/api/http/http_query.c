@@ -3,8 +3,16 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/http/server_state.h"
+#include "base/cleanup.h"
+
+/* Keys that a query may have; behind KEYS_SHOWN those that Go's net/http/pprof has, and whose
+ * meaning here is none. */
+static const char *const keys[] = {"pid",  "seconds", "icicle", "follow", "min_age", "value",
+				   "view", "header",  "debug",	"gc",	  "rate"};
+#define KEYS_SHOWN 8
 
 static const char *query_text(struct MHD_Connection *mhd, const char *key)
 {
@@ -23,7 +31,22 @@ static long long query_number(struct MHD_Connection *mhd, const char *key)
 	return errno || end == text || *end || value < 0 ? QUERY_NONSENSE : value;
 }
 
-void http_query_read(struct MHD_Connection *mhd, struct query *query)
+static enum MHD_Result check_key(void *arg, enum MHD_ValueKind kind, const char *key,
+				 const char *value)
+{
+	struct notes *notes = arg;
+
+	(void)kind;
+	(void)value;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (strcmp(key, keys[i]) == 0)
+			return MHD_YES;
+	}
+	notes_unknown(notes, "the query", key, keys, KEYS_SHOWN);
+	return MHD_YES;
+}
+
+void http_query_read(struct MHD_Connection *mhd, struct query *query, struct notes *notes)
 {
 	*query = (struct query){
 		.pid = query_number(mhd, "pid"),
@@ -31,7 +54,9 @@ void http_query_read(struct MHD_Connection *mhd, struct query *query)
 		.icicle = query_number(mhd, "icicle"),
 		.follow = query_number(mhd, "follow"),
 		.min_age = query_number(mhd, "min_age"),
+		.header = query_number(mhd, "header"),
 		.value = query_text(mhd, "value"),
 		.view = query_text(mhd, "view"),
 	};
+	MHD_get_connection_values(mhd, MHD_GET_ARGUMENT_KIND, check_key, notes);
 }

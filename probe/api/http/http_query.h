@@ -7,5 +7,5 @@
 struct MHD_Connection;
 
 /* Reads the keys that requests know; the texts stay the connection's. Never fails: a number that is
- * none is QUERY_NONSENSE, and who needs it refuses the request. */
-void http_query_read(struct MHD_Connection *mhd, struct query *query);
+ * none is QUERY_NONSENSE, and who needs it refuses the request. Other keys are warned of. */
+void http_query_read(struct MHD_Connection *mhd, struct query *query, struct notes *notes);

@@ -85,6 +85,18 @@ static const struct {
 	 "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
 };
 
+/* Adds a warning as a header, for answers that have no place for it. */
+static void add_warning(const char *warning, struct MHD_Response *response)
+{
+	char value[WARNING_BYTES];
+	size_t len = 0;
+
+	for (; warning[len]; len++)
+		value[len] = warning[len] >= ' ' && warning[len] <= '~' ? warning[len] : '?';
+	value[len] = '\0';
+	MHD_add_response_header(response, "Stackprobe-Warning", value);
+}
+
 static void add_headers(const struct http_request *request, struct MHD_Response *response)
 {
 	const struct answer *answer = &request->answer;
@@ -99,6 +111,8 @@ static void add_headers(const struct http_request *request, struct MHD_Response 
 		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
 	if (answer->retry_after)
 		MHD_add_response_header(response, "Retry-After", answer->retry_after);
+	if (answer->notes.count)
+		add_warning(answer->notes.warnings[0], response);
 	if (request->connection->last)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
@@ -237,6 +251,9 @@ static void dispatch_request(struct http_request *request, const char *path, con
 	struct call call;
 
 	set_call(request, path, method, &call);
+	if (request->answer.notes.count && !request->is_put &&
+	    rate_take(&request->server->warnings, loop_now_ns()))
+		answer_log_warnings(&request->answer, "GET");
 	call_dispatch(&call);
 	if (request->answer.stream)
 		begin_stream(request);
@@ -371,7 +388,7 @@ static struct http_request *http_request_new(struct listener *listener, struct M
 	request->body = (struct buf)BUF_INIT(REQUEST_BODY_MAX + 1);
 	request->answer.body = (struct buf)BUF_INIT(ANSWER_MAX);
 	request->hangup.fd = -1;
-	http_query_read(request->mhd, &request->query);
+	http_query_read(request->mhd, &request->query, &request->answer.notes);
 	return request;
 }
 

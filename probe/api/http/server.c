@@ -180,6 +180,7 @@ int server_new(struct server **ret, struct loop *loop, const struct services *se
 	server->services = services;
 	server->conf = conf;
 	server->certificates = (struct rate){.every_ns = NS_PER_S, .burst = 10};
+	server->warnings = (struct rate){.every_ns = 10 * NS_PER_S, .burst = 10};
 	gethostname(server->own_name, sizeof(server->own_name) - 1);
 	connections_init(&server->connections, loop);
 	clients_init(&server->clients);

@@ -44,6 +44,7 @@ struct server {
 	struct connections connections;
 	struct clients clients;
 	struct rate certificates;	/* rate of log lines about bad certificates */
+	struct rate warnings;		/* rate of log lines about unknown keys of queries */
 	struct http_request *suspended; /* list of the requests that wait for their answer */
 	bool stopping;
 };

@@ -9,20 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
-
-/* Replaces bytes that aren't UTF-8: a quoted text may have been cut within a character. */
-static void keep_utf8(char *text)
-{
-	size_t len = strlen(text);
-
-	for (size_t at = 0; at < len;) {
-		size_t n = utf8_sequence(text + at, len - at);
-
-		if (!n)
-			text[at] = '?';
-		at += n ? n : 1;
-	}
-}
+#include "output/text/near_word.h"
 
 int request_refuse(const struct request *request, const char *format, ...)
 {
@@ -31,7 +18,7 @@ int request_refuse(const struct request *request, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(request->why->text, sizeof(request->why->text), format, args);
 	va_end(args);
-	keep_utf8(request->why->text);
+	utf8_repair(request->why->text);
 	return -EINVAL;
 }
 
@@ -54,33 +41,92 @@ const cJSON *request_member(const cJSON *object, const char *name)
 	return found;
 }
 
+void request_check_keys(const struct request *request, const char *where, const cJSON *object,
+			const struct known_keys *known)
+{
+	const cJSON *child;
+
+	if (!cJSON_IsObject(object))
+		return;
+	cJSON_ArrayForEach (child, object) {
+		bool is_known = false;
+
+		for (size_t i = 0; !is_known && i < known->count; i++)
+			is_known = strcmp(child->string, known->keys[i]) == 0;
+		for (size_t i = 0; !is_known && i < known->silent_count; i++)
+			is_known = strcmp(child->string, known->silent[i]) == 0;
+		if (!is_known)
+			notes_unknown(request->notes, where, child->string, known->keys,
+				      known->count);
+	}
+}
+
 /* ---- cmd ---- */
+
+/* Explains which probes a feature has, and where one that it hasn't is. */
+static void explain_probes(const struct request *request, const char *wrong)
+{
+	const char *names[32];
+	char all[256] = "";
+	size_t len = 0;
+	unsigned count = 0;
+
+	for (; count < request->rules->probes_count && count < ARRAY_SIZE(names); count++) {
+		names[count] = request->rules->probe_name(count);
+		if (len < sizeof(all))
+			len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s",
+						count ? ", " : "", names[count]);
+	}
+	const char *meant = wrong ? near_word(wrong, names, count) : NULL;
+	notes_explain(request->notes,
+		      "cmd.probe is an array with at least one of the probes of /%s: %s%s%s%s%s",
+		      request->rules->feature, all, meant ? ". Is it " : "", meant ? meant : "",
+		      meant ? "?" : "",
+		      wrong && request->rules->elsewhere && request->rules->elsewhere(wrong)
+			      ? request->rules->elsewhere(wrong)
+			      : "");
+}
 
 int request_take_probes(const struct request *request, const cJSON *list, uint32_t *probes)
 {
 	const cJSON *name;
 
 	*probes = 0;
+	explain_probes(request, NULL);
 	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) == 0)
 		return request_refuse(request, "invalid probe ranges: at least one must be set");
 	cJSON_ArrayForEach (name, list) {
 		if (!cJSON_IsString(name))
 			return request_refuse(request, "Invalid probe range: must be string.");
 		int probe = request->rules->probe_find(name->valuestring);
-		if (probe < 0)
+		if (probe < 0) {
+			explain_probes(request, name->valuestring);
 			return request_refuse(request, "unsupported probe range: %.200s.",
 					      name->valuestring);
+		}
 		*probes |= 1u << probe;
 	}
+	notes_explain(request->notes, "%s", "");
 	return 0;
 }
 
 static int take_cmd(struct request *request, const cJSON *cmd)
 {
+	static const char *const keys[] = {"probe"};
+	static const char *const silent[] = {"bin", "check_cmd"};
+	static const struct known_keys known = {
+		.keys = keys,
+		.count = ARRAY_SIZE(keys),
+		.silent = silent, /* gala-gopher's */
+		.silent_count = ARRAY_SIZE(silent),
+	};
 	const cJSON *list = request_member(cmd, "probe");
 
-	if (!cJSON_IsObject(cmd) || !list)
+	request_check_keys(request, "cmd", cmd, &known);
+	if (!cJSON_IsObject(cmd) || !list) {
+		explain_probes(request, NULL);
 		return request_refuse(request, "Bad request");
+	}
 	return request_take_probes(request, list, &request->spec->probes);
 }
 
@@ -102,29 +148,50 @@ static int take_state(struct request *request, const cJSON *state)
 
 static int take_all(struct request *request, const cJSON *root)
 {
+	static const char *const keys[] = {"cmd", "snoopers", "params", "state"};
+	static const char *const silent[] = {"status"};
+	static const struct known_keys known = {
+		.keys = keys,
+		.count = ARRAY_SIZE(keys),
+		.silent = silent, /* GET's answer can be PUT back */
+		.silent_count = ARRAY_SIZE(silent),
+	};
 	const cJSON *cmd = request_member(root, "cmd"),
 		    *snoopers = request_member(root, "snoopers");
 	const cJSON *params = request_member(root, "params"),
 		    *state = request_member(root, "state");
 	int r = 0;
 
+	request_check_keys(request, "the body", root, &known);
 	if (request_member(root, "blacklist"))
 		return request_refuse(request, "blacklist is not supported: use snoopers");
-	if (!cmd && !snoopers && !params && !state)
+	if (!cmd && !snoopers && !params && !state) {
+		notes_explain(
+			request->notes, "the body has none of cmd, snoopers, params, state%s%s",
+			request->notes && request->notes->count ? ": " : "",
+			request->notes && request->notes->count ? request->notes->warnings[0] : "");
 		return request_refuse(request, "Bad request");
+	}
 	if (cmd)
 		r = take_cmd(request, cmd);
 	if (r == 0 && snoopers)
 		r = request_take_snoopers(request, snoopers);
-	if (r == 0 && !request->rules->everybody && snoopers_empty(request->spec->snoopers))
+	if (r == 0 && !request->rules->everybody && snoopers_empty(request->spec->snoopers)) {
+		notes_explain(request->notes,
+			      "snoopers say which processes are profiled: proc_id, proc_name, "
+			      "pod_id, container_id, container_name, cgroup, pod, image. All "
+			      "processes: {\"proc_name\": [{\"comm\": \".\"}]}");
 		return request_refuse(request, "the snooper for %s cannot be empty",
 				      request->rules->feature);
+	}
 	if (r == 0 && params)
 		r = request_take_params(request, params);
 	if (r == 0 && state)
 		r = take_state(request, state);
-	if (r == 0 && request->spec->running && !request->spec->probes)
+	if (r == 0 && request->spec->running && !request->spec->probes) {
+		explain_probes(request, NULL);
 		return request_refuse(request, "invalid probe ranges: at least one must be set");
+	}
 	const char *refused = r == 0 && request->rules->refuse
 				      ? request->rules->refuse(&request->spec->params)
 				      : NULL;
@@ -140,19 +207,27 @@ static void free_json(cJSON **json)
 
 int request_parse(char *data, size_t bytes, const struct rules *rules, const struct spec *before,
 		  const struct bounds *bounds, struct spec *spec, struct request_folders *folders,
-		  struct why *why)
+		  struct notes *notes, struct why *why)
 {
 	_cleanup_(spec_done) struct spec fresh = {0};
-	struct request request = {.rules = rules, .bounds = bounds, .why = why, .spec = &fresh};
+	struct request request = {
+		.rules = rules, .bounds = bounds, .why = why, .notes = notes, .spec = &fresh};
 	struct params defaults;
 	char *text = request_find_json(data, bytes);
 
+	notes_explain(notes, "the body is neither JSON nor json=JSON, plain or URL-encoded");
 	if (!text)
 		return request_refuse(&request, "invalid json format");
 	cJSON_Minify(text); /* removes comments, which gala-gopher's parser allows */
-	_cleanup_(free_json) cJSON *root = cJSON_Parse(text);
+	const char *end = NULL;
+	_cleanup_(free_json) cJSON *root = cJSON_ParseWithOpts(text, &end, false);
+	if (!root && end)
+		notes_explain(notes, "the JSON is wrong at: %.60s", *end ? end : "its end");
+	else
+		notes_explain(notes, "the body must be a JSON object");
 	if (!cJSON_IsObject(root))
 		return request_refuse(&request, root ? "Bad request" : "invalid json format");
+	notes_explain(notes, "%s", "");
 	params_default(rules->params(), &defaults);
 	if (before)
 		spec_copy(&fresh, before);

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "api/request/notes.h"
 #include "select/param.h"
 #include "output/files/store.h"
 #include "select/spec.h"
@@ -30,6 +31,9 @@ struct rules {
 	bool everybody;
 	/* All probes share one choice of processes: an entry can't have `probe`. */
 	bool probes_share;
+	/* Returns where a probe is that the feature hasn't, as the end of a sentence; NULL:
+	 * nowhere. May be NULL. */
+	const char *(*elsewhere)(const char *probe);
 	/* Returns why these params, the result of the whole PUT, can't be together (a sentence);
 	 * NULL: they can. May be NULL: all params can be together. */
 	const char *(*refuse)(const struct params *params);
@@ -47,9 +51,10 @@ struct request_folders {
  * Parses a body of a feature (`json=<JSON>`, raw or URL-encoded, or plain JSON) on top of `before`
  * (NULL: the defaults) into *spec, which the caller owns. `data` is changed, and has room for one
  * more byte. No file system is asked: *folders (`folders` may be NULL) gets the folders that are
- * still to be checked. Returns 0, or -EINVAL or -ENOMEM with *spec untouched and one sentence for
- * people in `why`, in valid UTF-8.
+ * still to be checked; `notes` (may be NULL) gets warnings, and a detail where the body is refused.
+ * Returns 0, or -EINVAL or -ENOMEM with *spec untouched and one sentence for people in `why`, in
+ * valid UTF-8.
  */
 int request_parse(char *data, size_t bytes, const struct rules *rules, const struct spec *before,
 		  const struct bounds *bounds, struct spec *spec, struct request_folders *folders,
-		  struct why *why);
+		  struct notes *notes, struct why *why);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "api/request/container_json.h"
 
@@ -34,8 +36,35 @@ const char *container_by_name(enum container_by by)
 
 static int bad_entry(const struct request *request, enum container_by by, const char *why)
 {
+	notes_explain(request->notes, "snoopers.%s is an array; each entry is %s", kinds[by].name,
+		      kinds[by].wrong);
 	return request_refuse(request, "Error occurs when parsing snooper %s: %s", kinds[by].name,
 			      why);
+}
+
+#define CGROUP_FOLDER "/sys/fs/cgroup"
+
+/* Warns of a cgroup that there isn't now. The file system of cgroups is the kernel's own, which
+ * always answers; where it isn't seen, nothing is known. */
+static void check_cgroup(const struct request *request, const char *path)
+{
+	char folder[4096];
+
+	snprintf(folder, sizeof(folder), CGROUP_FOLDER "%s", path);
+	if (access(CGROUP_FOLDER "/cgroup.controllers", F_OK) == 0 && access(folder, F_OK) < 0 &&
+	    errno == ENOENT)
+		notes_warn(request->notes,
+			   "snoopers.cgroup: there is no " CGROUP_FOLDER "%.180s now", path);
+}
+
+/* Returns the path in the hierarchy, also of one that is given as a folder. */
+static const char *cgroup_path(const char *text)
+{
+	size_t len = strlen(CGROUP_FOLDER);
+
+	if (strncmp(text, CGROUP_FOLDER, len) != 0 || (text[len] && text[len] != '/'))
+		return text;
+	return text[len] ? text + len : "/";
 }
 
 static int add_container(struct request *request, enum container_by by, const char *text,
@@ -43,6 +72,10 @@ static int add_container(struct request *request, enum container_by by, const ch
 {
 	char wrong[256];
 
+	if (by == BY_CGROUP) {
+		text = cgroup_path(text);
+		check_cgroup(request, text);
+	}
 	switch (snoopers_add_container(request->spec->snoopers, by, text, pod_namespace)) {
 	case 0:
 		return 0;

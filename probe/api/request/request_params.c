@@ -8,8 +8,69 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
 #include "upload/http/destination.h"
 #include "upload/http/server_url.h"
+
+#define PARAMS_MAX 64
+
+/* Keys of gala-gopher that mean nothing here (doc/gala-gopher.md). */
+static const char *const foreign_params[] = {"report_period",
+					     "report_event",
+					     "res_lower_thr",
+					     "res_upper_thr",
+					     "latency_thr",
+					     "jitter_thr",
+					     "offline_thr",
+					     "drops_thr",
+					     "sample_period",
+					     "metrics_type",
+					     "env",
+					     "l7_protocol",
+					     "support_ssl",
+					     "dev_name",
+					     "kafka_port",
+					     "cadvisor_port",
+					     "host_ip_list",
+					     "report_source_port",
+					     "continuous_sampling",
+					     "elf_path",
+					     "cluster_ip_backend",
+					     "multi_instance",
+					     "perf_sample_period"};
+
+/* Explains what a param is and may be. */
+static void explain_param(const struct request *request, const struct param *param)
+{
+	char may[256] = "a text";
+	size_t len = 0;
+
+	if (param->type == PARAM_NUMBER) {
+		snprintf(may, sizeof(may), "a number from %lld to %lld%s%s", (long long)param->min,
+			 (long long)param->max, param->unit ? " " : "",
+			 param->unit ? param->unit : "");
+	} else if (param->type == PARAM_CHOICE) {
+		for (int i = 0; param->choices[i] && len < sizeof(may); i++)
+			len += (size_t)snprintf(may + len, sizeof(may) - len, "%s%s",
+						i ? ", " : "one of ", param->choices[i]);
+	} else if (param->type == PARAM_FOLDER) {
+		snprintf(may, sizeof(may), "an absolute path of less than %zu bytes", param->bytes);
+	}
+	notes_explain(request->notes, "params.%s is %s%s%s", param->name, may,
+		      param->help ? ": " : "", param->help ? param->help : "");
+}
+
+static void check_keys(const struct request *request, const struct param_table *table,
+		       const cJSON *values)
+{
+	const char *keys[PARAMS_MAX];
+	struct known_keys known = {
+		.keys = keys, .silent = foreign_params, .silent_count = ARRAY_SIZE(foreign_params)};
+
+	for (size_t i = 0; i < table->count && known.count < PARAMS_MAX; i++)
+		keys[known.count++] = table->rows[i].name;
+	request_check_keys(request, "params", values, &known);
+}
 
 static int take_number(struct request *request, const struct param *param, const cJSON *value)
 {
@@ -88,6 +149,7 @@ static int take_text(struct request *request, const struct param *param, const c
 
 static int take_param(struct request *request, const struct param *param, const cJSON *value)
 {
+	explain_param(request, param);
 	switch (param->type) {
 	case PARAM_NUMBER:
 		return take_number(request, param, value);
@@ -103,6 +165,7 @@ static int settle_params(struct request *request, const struct param *param, con
 {
 	if (!request_member(values, param->instead_of))
 		return 0;
+	notes_explain(request->notes, "one of the two says how often samples are taken");
 	if (request_member(values, param->name))
 		return request_refuse(request, "params.%s and params.%s exclude each other",
 				      param->name, param->instead_of);
@@ -115,8 +178,11 @@ int request_take_params(struct request *request, const cJSON *values)
 	const struct param_table *table = request->rules->params();
 	int r = 0;
 
-	if (!cJSON_IsObject(values))
+	if (!cJSON_IsObject(values)) {
+		notes_explain(request->notes, "params is an object: {\"svg_period\": 60}");
 		return request_refuse(request, "Bad request");
+	}
+	check_keys(request, table, values);
 	for (size_t i = 0; r == 0 && i < table->count; i++) {
 		const cJSON *value = request_member(values, table->rows[i].name);
 
@@ -126,6 +192,8 @@ int request_take_params(struct request *request, const cJSON *values)
 		if (table->rows[i].instead_of)
 			r = settle_params(request, &table->rows[i], values);
 	}
+	if (r == 0)
+		notes_explain(request->notes, "%s", "");
 	return r;
 }
 
@@ -136,6 +204,7 @@ static int check_folder(const struct request *request, const struct param *param
 	const char *below;
 	size_t len = 0;
 
+	explain_param(request, param);
 	switch (store_split_path(bounds, path, root, &below)) {
 	case 0:
 		return 0;

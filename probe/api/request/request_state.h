@@ -12,6 +12,7 @@ struct request {
 	const struct rules *rules;
 	const struct bounds *bounds;
 	struct why *why;
+	struct notes *notes; /* NULL: nobody wants them */
 	struct spec *spec;
 	struct request_folders folders; /* folders that this body names */
 };
@@ -22,6 +23,18 @@ int request_refuse(const struct request *request, const char *format, ...)
 
 /* Writes the message. Returns -ENOMEM. */
 int request_no_memory(const struct request *request);
+
+/* Keys that an object may have: ours, and others that mean nothing here and are no mistake. */
+struct known_keys {
+	const char *const *keys;
+	size_t count;
+	const char *const *silent;
+	size_t silent_count;
+};
+
+/* Warns of each other key. */
+void request_check_keys(const struct request *request, const char *where, const cJSON *object,
+			const struct known_keys *known);
 
 /* Returns an object's member, or NULL. Of a key that comes twice the last member counts. */
 const cJSON *request_member(const cJSON *object, const char *name);

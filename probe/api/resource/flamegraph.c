@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "java/attach/attach.h"
 #include "kind/kind.h"
+#include "sched/sched_kind.h"
 #include "session/session_params.h"
 
 static const char *probe_name(unsigned probe)
@@ -31,12 +32,18 @@ static const char *refuse_jfr(const struct params *params)
 	return NULL;
 }
 
+static const char *find_elsewhere(const char *probe)
+{
+	return sched_kind_find(probe) >= 0 ? ". /sched has a probe of that name" : NULL;
+}
+
 const struct rules flamegraph_rules = {
 	.feature = "flamegraph",
 	.params = flamegraph_params,
 	.probes_count = PROBE_COUNT,
 	.probe_name = probe_name,
 	.probe_find = kind_find,
+	.elsewhere = find_elsewhere,
 	.refuse = refuse_jfr,
 };
 
@@ -52,7 +59,7 @@ bool flamegraph_read(const struct services *services, char *data, size_t bytes, 
 	const struct spec *before = session_spec(services->flamegraph);
 	struct why why;
 	int r = request_parse(data, bytes, &flamegraph_rules, before, &services->bounds, spec,
-			      folders, &why);
+			      folders, &answer->notes, &why);
 
 	if (r < 0) {
 		flamegraph_refuse(answer, r == -ENOMEM ? 503 : 400, why.text);
@@ -74,6 +81,7 @@ void flamegraph_apply(const struct services *services, const struct spec *spec,
 	}
 	log_info("PUT /flamegraph: new config takes effect, state %s",
 		 spec->running ? "running" : "stopped");
+	answer_log_warnings(answer, "PUT /flamegraph");
 	answer_taken(answer);
 	if (ready && engine_when_armed(services->engine, ready, arg)) {
 		answer->later = answer->status;

@@ -189,6 +189,8 @@ static bool check_query(enum probe probe, const struct output *output, const str
 		message = "seconds must be a number from 1 to 600";
 	else if (query->icicle < QUERY_NONE || query->icicle > 1)
 		message = "icicle must be 0 or 1";
+	else if (query->header < QUERY_NONE || query->header > 1)
+		message = "header must be 0 or 1";
 	else if (query->value && strcasecmp(query->value, "count") != 0)
 		message = "value must be count";
 	else if (query->value && output->values)
@@ -257,6 +259,7 @@ static void start_ondemand(const struct services *services, enum probe probe,
 		.user = query->user,
 		.detail = {.thread_frame = true},
 		.icicle = is_icicle(spec, query),
+		.header = query->header == 1,
 		.events = query->value != NULL,
 		.output = waiting->output,
 		.done = profile_fetched,
@@ -311,6 +314,7 @@ void flamegraph_fetch(const struct services *services, const char *name, const s
 		.min_age_ns = choice.min_age_ns,
 		.pid = query->pid > 0 ? (int)query->pid : 0,
 		.icicle = is_icicle(session_spec(services->flamegraph), query),
+		.header = query->header == 1,
 		.events = query->value != NULL,
 		.output = output,
 		.done = profile_fetched,

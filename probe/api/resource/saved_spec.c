@@ -48,7 +48,7 @@ int spec_read_unbounded(const struct rules *rules, char *data, size_t bytes, str
 {
 	const struct bounds any = {.roots = {(const char *const[]){"/"}, 1}};
 
-	return request_parse(data, bytes, rules, NULL, &any, spec, NULL, why);
+	return request_parse(data, bytes, rules, NULL, &any, spec, NULL, NULL, why);
 }
 
 int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot, struct spec *spec,

@@ -12,6 +12,7 @@
 #include "api/status/status.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "kind/kind.h"
 #include "sched/sched_params.h"
 #include "sched/sched.h"
 
@@ -22,12 +23,18 @@ static const char *probe_name(unsigned probe)
 	return sched_kind_get(probe)->name;
 }
 
+static const char *find_elsewhere(const char *probe)
+{
+	return kind_find(probe) >= 0 ? ". /flamegraph has a probe of that name" : NULL;
+}
+
 const struct rules sched_rules = {
 	.feature = "sched",
 	.params = sched_params,
 	.probes_count = SCHED_COUNT,
 	.probe_name = probe_name,
 	.probe_find = sched_kind_find,
+	.elsewhere = find_elsewhere,
 	.everybody = true,
 	.probes_share = true,
 };
@@ -38,7 +45,7 @@ void sched_put(const struct services *services, char *data, size_t bytes, struct
 	struct why why = {0};
 	_cleanup_(spec_done) struct spec spec = {0};
 	int r = request_parse(data, bytes, &sched_rules, sched_spec(services->sched),
-			      &services->bounds, &spec, NULL, &why);
+			      &services->bounds, &spec, NULL, &answer->notes, &why);
 
 	if (r < 0) {
 		log_info("PUT /sched refused: %s", why.text);
@@ -53,6 +60,7 @@ void sched_put(const struct services *services, char *data, size_t bytes, struct
 	}
 	log_info("PUT /sched: new config takes effect, state %s",
 		 spec.running ? "running" : "stopped");
+	answer_log_warnings(answer, "PUT /sched");
 	answer_taken(answer);
 	if (ready && spec.running && !snoopers_empty(spec.snoopers) &&
 	    engine_when_armed(services->engine, ready, arg)) {

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "api/resource/sched_output.h"
+#include "base/cleanup.h"
 #include "loop/loop.h"
 #include "base/utf8.h"
 #include "output/text/chart.h"
@@ -69,11 +70,28 @@ static void put_group(struct buf *out, enum group_by by, const struct hist_row *
 	buf_char(out, '\n');
 }
 
+/* Writes between which powers of two the percentiles lie; the upper ends are shown. */
+static void put_percentiles(struct buf *out, const struct hist *hist)
+{
+	static const unsigned percents[] = {50, 90, 99};
+	uint64_t count = hist_count(hist);
+
+	for (size_t i = 0; count && i < ARRAY_SIZE(percents); i++) {
+		uint64_t us = hist_bound_us(hist, count, percents[i] / 100.0);
+
+		buf_printf(out, "%sp%u %c %llu", i ? ", " : "", percents[i], us ? '<' : '>',
+			   (unsigned long long)(us ? us : 1ULL << (HIST_SLOTS - 2)));
+	}
+	if (count)
+		buf_str(out, " usecs\n");
+}
+
 static void put_hists(struct buf *out, const struct sched_data *data)
 {
 	for (size_t i = 0; i < data->count && !buf_error(out); i++) {
 		put_group(out, data->group_by, &data->rows[i]);
 		chart_powers(out, "usecs", data->rows[i].hist.slots, HIST_SLOTS);
+		put_percentiles(out, &data->rows[i].hist);
 	}
 }
 

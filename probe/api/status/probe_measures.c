@@ -42,7 +42,8 @@ static const struct measure held_rows[] = {
 	{"held_allocations", "now", GAUGE,
 	 "Sampled allocations that weren't freed when they were counted last.",
 	 MEASURE_AT(figures, engine.live_heap.entries)},
-	{"held_allocations_max", "max", GAUGE, "The most of these there can be.",
+	{"held_allocations_max", "max", GAUGE,
+	 "The most held allocations that there can be in the kernel's map (bpf.allocations).",
 	 MEASURE_AT(figures, held_max)},
 };
 

@@ -31,7 +31,7 @@ static int open_files(struct recording *recording)
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		struct record_file *file = &recording->files[i];
 
-		if (!(options->probes & 1u << i))
+		if (!(options->probes & 1u << i) || !options->writes_file)
 			continue;
 		int r = record_options_path(options, i, path, sizeof(path));
 		if (r == 0)
@@ -101,9 +101,9 @@ static int record_processes(const struct record_options *options)
 	struct recording recording = {.options = options};
 	int r = open_files(&recording);
 
+	bool takes_stdout = options->top || strcmp(options->path, "-") == 0;
 	if (r == 0 && options->command &&
-	    (r = workload_start(&recording.workload, options->command,
-				strcmp(options->path, "-") == 0)) < 0) {
+	    (r = workload_start(&recording.workload, options->command, takes_stdout)) < 0) {
 		fprintf(stderr, "stackprobe: no process can be started: %s\n", strerror(-r));
 		r = EXIT_FAILED;
 	}

@@ -16,9 +16,9 @@
 #include "loop/loop.h"
 #include "command/command.h"
 #include "proc/proc.h"
+#include "session/settings.h"
 #include "kind/kind.h"
 
-#define DEFAULT_HZ	    100
 #define HZ_MAX		    1000
 #define SECONDS_MAX	    1e9
 #define DEFAULT_PATH	    "stackprobe.svg"
@@ -26,14 +26,29 @@
 #define OPTION_VIEW	    256
 #define OPTION_NATIVE_STACK 257
 #define OPTION_FRAME_DETAIL 258
+#define OPTION_NAME	    259
+#define OPTION_CGROUP	    260
+#define OPTION_CONTAINER    261
+#define OPTION_SET	    262
+#define OPTION_TOP	    263
+#define OPTION_COMPARE	    264
+#define OPTION_HEADER	    265
+#define OPTION_NORMALIZE    266
 
 static const char usage[] =
 	"Usage: stackprobe record [OPTION]... -p PID[,PID]...\n"
+	"       stackprobe record [OPTION]... -a | --name REGEX | --container NAME | --cgroup "
+	"PATH\n"
 	"       stackprobe record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	"One profile, of processes that run or of a command from its first instruction on.\n"
 	"\n"
 	"  -p, --pid PID[,PID]...   these processes and what they start meanwhile; may be "
 	"repeated\n"
+	"  -a, --all                all processes of this host\n"
+	"      --name REGEX         processes with such a name, also those that come; may be "
+	"repeated\n"
+	"      --container NAME     processes of a container, by its name or id; may be repeated\n"
+	"      --cgroup PATH        processes of a cgroup and of those below it; may be repeated\n"
 	"  -e, --event PROBE,...    what is recorded (default %s)\n"
 	"      --view VIEW          of %s: alloc (default); inuse, mmap: what the processes "
 	"hold\n"
@@ -45,6 +60,16 @@ static const char usage[] =
 	"); an existing file is replaced; - is folded text on standard output, where "
 	"a\n"
 	"                           command's own goes to standard error\n"
+	"      --header             folded text begins with a line that tells unit, rate and "
+	"times\n"
+	"      --top N              print the N heaviest functions too, on standard output (a\n"
+	"                           command's own goes to standard error); without -o no file "
+	"is\n"
+	"                           written\n"
+	"      --compare BEFORE     the picture compares with the folded text BEFORE (see "
+	"render)\n"
+	"      --normalize          with --compare: scale BEFORE to this profile's total\n"
+	"      --set KEY=VALUE      a parameter as in a PUT: minblock=100, max_overhead=1, …\n"
 	"      --frame-detail line|name|signature\n"
 	"                           Python's and Java's frames by line (default), by function "
 	"only,\n"
@@ -136,6 +161,7 @@ static int take_detail(struct record_options *options, const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(details); i++) {
 		if (strcmp(name, details[i]) == 0) {
 			options->detail.frames = (enum frame_detail)i;
+			options->detail_given = true;
 			return GO_ON;
 		}
 	}
@@ -165,9 +191,36 @@ static int take_frequency(struct record_options *options, const char *text)
 	return GO_ON;
 }
 
+/* Says the result of record_wishes_…() in the words of this file. */
+static int wish_status(int status)
+{
+	return status ? status : GO_ON;
+}
+
 static int take_option(struct record_options *options, int c)
 {
 	switch (c) {
+	case 'a':
+		return wish_status(record_wishes_all(&options->wishes));
+	case OPTION_NAME:
+		return wish_status(record_wishes_name(&options->wishes, optarg));
+	case OPTION_CGROUP:
+		return wish_status(record_wishes_cgroup(&options->wishes, optarg));
+	case OPTION_CONTAINER:
+		return wish_status(record_wishes_container(&options->wishes, optarg));
+	case OPTION_SET:
+		return wish_status(record_wishes_set(&options->wishes, optarg));
+	case OPTION_TOP:
+		return wish_status(report_rows(optarg, &options->top));
+	case OPTION_COMPARE:
+		options->before = optarg;
+		return GO_ON;
+	case OPTION_NORMALIZE:
+		options->normalize = true;
+		return GO_ON;
+	case OPTION_HEADER:
+		options->header = true;
+		return GO_ON;
 	case 'p':
 		return each_part(options, optarg, take_pid);
 	case 'e':
@@ -194,7 +247,7 @@ static int take_option(struct record_options *options, int c)
 		printf(usage, kind_get(kind_of_clock())->name, kind_get(kind_of_heap())->name);
 		return 0;
 	default:
-		return EXIT_USAGE; /* getopt said why */
+		return usage_hint(); /* getopt said why */
 	}
 }
 
@@ -212,6 +265,9 @@ static int choose_output(struct record_options *options)
 {
 	bool standard = strcmp(options->path, "-") == 0;
 
+	if (standard && options->top)
+		return usage_error("-o - and --top both want standard output", NULL);
+	options->writes_file = options->path_given || !options->top || options->before;
 	if (standard && (options->probes & (options->probes - 1)) != 0)
 		return usage_error("standard output takes the profile of one probe only", NULL);
 	options->output = standard ? output_find("folded") : output_of(options->path);
@@ -223,12 +279,63 @@ static int choose_output(struct record_options *options)
 				     options->path);
 }
 
+/* Checks that one way of choosing processes is given. */
+static int check_chosen(const struct record_options *options)
+{
+	bool by_wish = record_wishes_choose(&options->wishes);
+	int ways = (options->ids_count > 0) + (options->command != NULL) + by_wish;
+
+	if (ways == 0)
+		return usage_error("what is to be recorded? -p PID, -a, --name, --container, "
+				   "--cgroup, or a command",
+				   NULL);
+	if (ways == 1)
+		return GO_ON;
+	return by_wish ? usage_error("-a, --name, --container and --cgroup go neither with -p nor "
+				     "with a command",
+				     NULL)
+		       : usage_error("either -p or a command, not both", NULL);
+}
+
+/* Takes the parameters over; options of their own count more than --set. */
+static int take_wishes(struct record_options *options)
+{
+	struct stack_detail given = options->detail;
+	struct spec *spec = &options->spec;
+	int r = record_wishes_spec(&options->wishes, spec);
+
+	if (r)
+		return r;
+	params_detail(&spec->params, &options->detail);
+	options->detail.places = given.places;
+	options->detail.native_stack |= given.native_stack;
+	if (options->detail_given)
+		options->detail.frames = given.frames;
+	if (!options->period_ns)
+		options->period_ns = params_period_ns(&spec->params);
+	options->max_overhead = record_wishes_have(&options->wishes, "max_overhead")
+					? (unsigned)spec->params.max_overhead
+					: 0;
+	return GO_ON;
+}
+
+/* Reads the text at once: later there may be no privilege for it. */
+static int take_compare(struct record_options *options)
+{
+	if ((options->probes & (options->probes - 1)) != 0)
+		return usage_error("--compare takes the profile of one probe only", NULL);
+	if (options->output != output_find("svg"))
+		return usage_error("--compare makes a picture: a name that ends in .svg",
+				   options->path);
+	return input_text_read(options->before, &options->before_text) < 0 ? EXIT_FAILED : GO_ON;
+}
+
 static int check_record_options(struct record_options *options)
 {
-	if (options->ids_count && options->command)
-		return usage_error("either -p or a command, not both", NULL);
-	if (!options->ids_count && !options->command)
-		return usage_error("what is to be recorded? -p PID, or a command", NULL);
+	int r = check_chosen(options);
+
+	if (r != GO_ON)
+		return r;
 	if (options->view != VIEW_ALL && !(options->probes & 1u << kind_of_heap())) {
 		char what[64];
 
@@ -239,7 +346,12 @@ static int check_record_options(struct record_options *options)
 	if (options->view != VIEW_ALL && options->command)
 		return usage_error("what a command holds is gone when it ends: --view with -p",
 				   NULL);
-	return choose_output(options);
+	r = choose_output(options);
+	if (r == GO_ON && options->normalize && !options->before)
+		r = usage_error("--normalize needs --compare BEFORE", NULL);
+	if (r == GO_ON && options->before)
+		r = take_compare(options);
+	return r == GO_ON ? take_wishes(options) : r;
 }
 
 static int find_process(struct process_id *id)
@@ -268,6 +380,15 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 {
 	static const struct option known[] = {
 		{"pid", required_argument, NULL, 'p'},
+		{"all", no_argument, NULL, 'a'},
+		{"name", required_argument, NULL, OPTION_NAME},
+		{"cgroup", required_argument, NULL, OPTION_CGROUP},
+		{"container", required_argument, NULL, OPTION_CONTAINER},
+		{"set", required_argument, NULL, OPTION_SET},
+		{"top", required_argument, NULL, OPTION_TOP},
+		{"compare", required_argument, NULL, OPTION_COMPARE},
+		{"normalize", no_argument, NULL, OPTION_NORMALIZE},
+		{"header", no_argument, NULL, OPTION_HEADER},
 		{"event", required_argument, NULL, 'e'},
 		{"view", required_argument, NULL, OPTION_VIEW},
 		{"frame-detail", required_argument, NULL, OPTION_FRAME_DETAIL},
@@ -281,12 +402,10 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 	};
 	int r = GO_ON;
 
-	*options = (struct record_options){.period_ns = NS_PER_S / DEFAULT_HZ,
-					   .path = DEFAULT_PATH,
-					   .detail = {.thread_frame = true}};
+	*options = (struct record_options){.path = DEFAULT_PATH};
 	/* "+": options behind the command's name belong to the command. */
 	for (int c;
-	     r == GO_ON && (c = getopt_long(argc, argv, "+p:e:d:F:o:qh", known, NULL)) != -1;)
+	     r == GO_ON && (c = getopt_long(argc, argv, "+p:ae:d:F:o:qh", known, NULL)) != -1;)
 		r = take_option(options, c);
 	if (r != GO_ON)
 		return r;
@@ -301,6 +420,9 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 void record_options_done(struct record_options *options)
 {
 	free(options->ids);
+	record_wishes_done(&options->wishes);
+	spec_done(&options->spec);
+	input_text_done(&options->before_text);
 }
 
 int record_options_path(const struct record_options *options, enum probe probe, char *path,

@@ -6,8 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "command/input_text.h"
 #include "output/format/output.h"
 #include "profile/stack_detail.h"
+#include "command/record/record_wishes.h"
+#include "select/spec.h"
 #include "target/target.h"
 #include "profile/view.h"
 
@@ -16,15 +19,25 @@
 struct record_options {
 	struct process_id *ids; /* processes of -p */
 	size_t ids_count;
-	char **command;	      /* argv of the command, borrowed; NULL: none */
-	uint32_t probes;      /* bit set of enum probe */
-	enum view view;	      /* of the live heap; for a command only VIEW_ALL */
-	uint64_t duration_ns; /* 0: no limit */
-	uint64_t period_ns;   /* sampling period */
-	const char *path;     /* "-": standard output */
-	bool path_given;      /* -o was given */
+	char **command;		     /* argv of the command, borrowed; NULL: none */
+	uint32_t probes;	     /* bit set of enum probe */
+	enum view view;		     /* of the live heap; for a command only VIEW_ALL */
+	uint64_t duration_ns;	     /* 0: no limit */
+	uint64_t period_ns;	     /* sampling period */
+	struct record_wishes wishes; /* what is said in the words of a PUT … */
+	struct spec spec;	     /* … and what follows: snoopers, values of probes' params */
+	unsigned max_overhead;	     /* percent of a CPU; 0: no limit */
+	const char *path;	     /* "-": standard output */
+	bool path_given;	     /* -o was given */
+	bool writes_file;	     /* not for --top alone */
+	const char *before;	     /* file that the picture compares with; NULL: none */
+	struct input_text before_text; /* its folded text */
+	bool normalize;		       /* that text is scaled to this profile's total */
+	uint32_t top;		       /* functions that are printed; 0: none */
+	bool header;		       /* of folded text */
 	const struct output *output;
 	struct stack_detail detail;
+	bool detail_given; /* --frame-detail was given */
 	bool quiet;
 };
 

@@ -2,14 +2,21 @@
 #include "command/record/record_writer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "command/record/record_text.h"
 #include "profile/render.h"
 #include "kind/kind.h"
 #include "kind/loss_names.h"
+
+/* Shares of fewer samples are said to be uncertain: the half width of the interval that has a share
+ * of 50 % with a probability of 95 %, in percentage points of one sample. */
+#define FEW_SAMPLES 400
+#define FEW_ERROR   98.0
 
 static const char *path_of(const struct record_writer *writer)
 {
@@ -20,7 +27,8 @@ static const char *path_of(const struct record_writer *writer)
 
 static void writer_fail(struct record_writer *writer, int error)
 {
-	fprintf(stderr, "stackprobe: %s can't be written: %s\n", path_of(writer), strerror(-error));
+	fprintf(stderr, "stackprobe: %s can't be written: %s\n",
+		writer->options->writes_file ? path_of(writer) : "the profile", strerror(-error));
 	writer->failed = true;
 }
 
@@ -45,47 +53,82 @@ static void report_causes(const struct record_writer *writer)
 		fputc(')', stderr);
 }
 
-static void report_written(const struct record_writer *writer, const struct render *render)
+/* Says how far the shares of few counted samples may be off, and what may have been meant where
+ * there are none. */
+static void report_few(const struct render *render, const struct profile_meta *meta)
 {
-	struct profile_meta meta;
+	if (!render->total && meta->by_period)
+		fprintf(stderr, " (who waits or sleeps isn't sampled: -e offcpu shows it)");
+	else if (render->total && !meta->event_name && !meta->by_bytes &&
+		 render->total < FEW_SAMPLES)
+		fprintf(stderr, " (few samples: a share may be off by %.0f percentage points)",
+			ceil(FEW_ERROR / sqrt((double)render->total)));
+}
 
+static void report_written(const struct record_writer *writer, const struct render *render,
+			   const struct profile_meta *meta)
+{
 	if (writer->options->quiet)
 		return;
-	profile_describe(render->profile, TREE_ROOT, writer->core->host, &meta);
-	fprintf(stderr, "stackprobe: wrote %s: ", path_of(writer));
-	if (render->total)
-		fprintf(stderr, "%" PRIu64 " %s of %u process%s", render->total, meta.count_name,
-			meta.processes, meta.processes == 1 ? "" : "es");
+	if (writer->options->writes_file)
+		fprintf(stderr, "stackprobe: wrote %s: ", path_of(writer));
 	else
-		fprintf(stderr, "an empty profile, no %s", meta.count_name);
-	if (meta.event_name)
-		fprintf(stderr, ", %" PRIu64 " %s,", meta.events, meta.event_name);
+		fprintf(stderr, "stackprobe: %s: ", kind_get(writer->probe)->name);
+	if (render->total)
+		fprintf(stderr, "%" PRIu64 " %s of %u process%s", render->total, meta->count_name,
+			meta->processes, meta->processes == 1 ? "" : "es");
+	else
+		fprintf(stderr, "an empty profile, no %s", meta->count_name);
+	if (meta->event_name)
+		fprintf(stderr, ", %" PRIu64 " %s,", meta->events, meta->event_name);
 	fprintf(stderr, " in %.2f s, %" PRIu64 " lost, %" PRIu64 "%s%s truncated",
-		(double)writer->took_ns / (double)NS_PER_S, meta.lost, meta.truncated,
-		meta.event_name ? " " : "", meta.event_name ? meta.count_name : "");
-	if (meta.truncated)
+		(double)writer->took_ns / (double)NS_PER_S, meta->lost, meta->truncated,
+		meta->event_name ? " " : "", meta->event_name ? meta->count_name : "");
+	if (meta->truncated)
 		report_causes(writer);
-	if (meta.samples < meta.events)
+	if (meta->samples < meta->events)
 		fprintf(stderr, ", %s %" PRIu64 " stacks",
-			meta.by_bytes && !meta.left_out ? "from" : "thinned by the guard to",
-			meta.samples);
+			meta->by_bytes && !meta->left_out ? "from" : "thinned by the guard to",
+			meta->samples);
+	report_few(render, meta);
 	fputc('\n', stderr);
 }
 
 static void write_next(struct record_writer *writer);
 
+/* Returns whether folded text is made beside the file's output. */
+static bool wants_text(const struct record_options *options)
+{
+	return options->top || options->before;
+}
+
+static int use_rendered(struct record_writer *writer, struct render *render)
+{
+	const struct record_options *options = writer->options;
+	struct buf *content = &render->content[0];
+	struct profile_meta meta;
+
+	profile_describe(render->profile, TREE_ROOT, writer->core->host, &meta);
+	int r = 0;
+	if (options->before) {
+		content->len = 0;
+		r = record_text_compare(options, &meta, &render->content[1], content);
+	}
+	if (r == 0 && options->writes_file)
+		r = record_file_write(&writer->files[writer->probe], content->data, content->len);
+	if (r < 0)
+		return r;
+	report_written(writer, render, &meta);
+	return options->top ? record_text_top(options, &meta, &render->content[1]) : 0;
+}
+
 static void profile_rendered(void *arg, struct render *render)
 {
 	struct record_writer *writer = arg;
-	const struct buf *content = &render->content[0];
-	int r = render->error;
+	int r = render->error ? render->error : use_rendered(writer, render);
 
-	if (r == 0)
-		r = record_file_write(&writer->files[writer->probe], content->data, content->len);
 	if (r < 0)
 		writer_fail(writer, r);
-	else
-		report_written(writer, render);
 	writer->probe++;
 	write_next(writer);
 }
@@ -97,7 +140,10 @@ static void submit_render(struct record_writer *writer, struct profile *profile)
 		.node = TREE_ROOT,
 		.host = writer->core->host,
 		.lines = engine_lines(writer->core->engine),
-		.outputs = {writer->options->output},
+		.outputs = {writer->options->output,
+			    wants_text(writer->options) ? output_find("folded") : NULL},
+		.icicle = writer->options->spec.params.icicle,
+		.header = writer->options->header || writer->options->before,
 		.done = profile_rendered,
 		.arg = writer,
 	};

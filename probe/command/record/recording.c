@@ -156,7 +156,8 @@ static void end_if_alone(struct recording *recording)
 {
 	struct living living = {.recording = recording};
 
-	if (recording->workload.pid || recording->ending)
+	if (recording->workload.pid || recording->ending ||
+	    record_wishes_choose(&recording->options->wishes))
 		return;
 	for (size_t i = 0; i < recording->watched_count; i++) {
 		if (!recording->watched[i].ended)
@@ -266,6 +267,25 @@ static int watch_all(struct recording *recording)
 	return r;
 }
 
+static int set_params(struct engine *engine, const struct record_options *options, struct why *why)
+{
+	int r = engine_set_period(engine, options->period_ns, why);
+
+	for (int probe = 0; r == 0 && probe < PROBE_COUNT; probe++) {
+		if (options->probes & 1u << probe)
+			r = engine_set_values(engine, probe, &options->spec.params.probes[probe],
+					      why);
+	}
+	if (options->max_overhead)
+		engine_set_max_overhead(engine, options->max_overhead);
+	if (r == 0 && record_wishes_choose(&options->wishes)) {
+		r = engine_set_snoopers(engine, FEATURE_FLAMEGRAPH, options->spec.snoopers);
+		if (r < 0)
+			why_set(why, "the processes can't be found: %s", strerror(-r));
+	}
+	return r;
+}
+
 /* Subscribes: from here on the processes are sampled, a command from its exec on. */
 static int arm_processes(struct recording *recording, struct why *why)
 {
@@ -280,7 +300,7 @@ static int arm_processes(struct recording *recording, struct why *why)
 	own.start_ticks = stat.start_ticks;
 	subscription.chosen = (struct chosen){
 		.ids = own.pid ? &own : options->ids,
-		.count = own.pid ? 1 : options->ids_count,
+		.count = own.pid ? 1 : options->ids_count, /* 0: those that snoopers choose */
 		.across_exec = true,
 		.from_exec = own.pid != 0,
 	};
@@ -291,7 +311,7 @@ static int arm_processes(struct recording *recording, struct why *why)
 		r = -ENOTSUP;
 	}
 	if (r == 0)
-		r = engine_set_period(engine, options->period_ns, why);
+		r = set_params(engine, options, why);
 	if (r == 0)
 		r = engine_subscribe(engine, &subscription, &recording->subscriber, why);
 	return r;
@@ -308,6 +328,7 @@ static int start_clock(struct recording *recording)
 	if (recording->ending)
 		return 0;
 	recording->began_ns = loop_now_ns();
+	subscriber_begin(recording->subscriber);
 	if (recording->options->duration_ns)
 		loop_timer_set(recording->core.loop, &recording->end,
 			       recording->began_ns + recording->options->duration_ns);

@@ -16,9 +16,13 @@ static const struct measure rows[] = {
 	{"java_agent_codes", "codes", GAUGE,
 	 "Pieces of code that agents have told of and that are known now.", AT(codes)},
 	{"java_agent_codes_given", "given", GAUGE,
-	 "Pieces that were named from there, of VMs that have an agent now.", AT(given)},
+	 "Pieces of code that were named by what agents have told, of Java VMs that have an agent "
+	 "now.",
+	 AT(given)},
 	{"java_agent_codes_lost", "lost", GAUGE,
-	 "Pieces for which there was no room, of VMs that have an agent now.", AT(lost)},
+	 "Pieces of code told by agents for which there was no room, of Java VMs that have an "
+	 "agent now.",
+	 AT(lost)},
 	{"java_agents_unasked_total", "unasked", COUNTER,
 	 "Stacks of Java VMs that weren't asked for an agent, for so many are.", AT(unasked)},
 };

@@ -21,6 +21,7 @@
 struct profile_meta {
 	const char *title;	   /* "On-CPU Time Flame Graph" */
 	const char *count_name;	   /* unit of the weights: "samples" */
+	bool unit_unknown;	   /* count_name is a guess: folded text from somewhere */
 	const char *event_name;	   /* "waits"; NULL: the weight already counts events */
 	const char *host;	   /* NULL: unknown */
 	time_t from, until;	   /* CLOCK_REALTIME, s; 0: unknown */
@@ -36,6 +37,7 @@ struct profile_meta {
 	uint32_t processes; /* processes in the profile */
 	uint32_t recorded;  /* processes whose stacks their Java VM recorded (JFR) */
 	bool icicle;	    /* draw the root on top */
+	bool header;	    /* folded text begins with folded_header.h's line */
 	const struct pprof_shape *pprof;
 	const struct places *places; /* source lines of the tree's places; NULL: unknown */
 	enum pprof_labels pprof_labels;

@@ -152,9 +152,10 @@ static char *put_class(struct picture *picture, char *p, const struct picture_fr
 	unsigned __int128 level = (unsigned __int128)change * DIFF_SHADES;
 
 	level = setup->max_change ? level / setup->max_change : 0;
-	if (!change)
+	bool shown = change_is_shown(&setup->rules, setup->total, frame->own_before, frame->own);
+	if (!shown)
 		level = shade_of(frame->name, frame->name_len);
-	*p++ = !change ? 'u' : grew ? 'g' : 's';
+	*p++ = !shown ? 'u' : grew ? 'g' : 's';
 	*p++ = (char)('0' + (level < DIFF_SHADES ? (int)level : DIFF_SHADES - 1));
 	return p;
 }

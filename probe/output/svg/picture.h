@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "output/format/output.h"
+#include "output/svg/change.h"
 
 #define PICTURE_WIDTH	 1200 /* px, the default */
 #define PICTURE_UNIT_MAX 100  /* bytes of the unit's name that are shown */
@@ -29,6 +30,10 @@ struct picture_setup {
 	bool is_diff;			 /* colours say which frames grew and which shrank */
 	uint64_t max_change;		 /* diff: the change that gets the strongest colour */
 	uint64_t total_before;		 /* diff: weight of the profile before */
+	struct change_rules rules;	 /* diff: which changes are coloured */
+	uint64_t took_ms[2];		 /* diff: time of after and before; 0: unknown */
+	unsigned common;		 /* diff: what both have in common, in percent */
+	bool has_common;		 /* diff: `common` is known */
 };
 
 struct picture {

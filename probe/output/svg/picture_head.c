@@ -49,6 +49,46 @@ static void add_weight(const struct picture *picture, uint64_t weight)
 	add_unit(picture);
 }
 
+/* Adds a rate: " (98.2/s)". */
+static void add_rate_of(struct buf *out, uint64_t weight, uint64_t took_ms)
+{
+	char text[NUMBER_MAX];
+
+	if (!took_ms)
+		return;
+	buf_str(out, " (");
+	buf_add(out, text,
+		(size_t)(number_put_fixed(text, number_share(weight, 10000, took_ms), 1, true) -
+			 text));
+	buf_str(out, "/s)");
+}
+
+/* Adds what a difference compares: rates, the total before, its change, what both have in common.
+ */
+static void add_compared(const struct picture *picture)
+{
+	const struct picture_setup *setup = &picture->setup;
+	uint64_t after = setup->total, before = setup->total_before;
+	uint64_t change = after > before ? after - before : before - after;
+	struct buf *out = picture->out;
+	char text[NUMBER_MAX];
+
+	add_rate_of(out, after, setup->took_ms[0]);
+	buf_str(out, " · before ");
+	add_weight(picture, before);
+	add_rate_of(out, before, setup->took_ms[1]);
+	if (before) {
+		buf_str(out, after < before ? " · -" : " · +");
+		buf_add(out, text,
+			(size_t)(number_put_fixed(text, number_share(change, 1000, before), 1,
+						  true) -
+				 text));
+		buf_str(out, "%");
+	}
+	if (setup->has_common)
+		buf_printf(out, " · %u%% in common", setup->common);
+}
+
 static void add_separator(struct buf *out, size_t begin)
 {
 	if (out->len > begin)
@@ -156,10 +196,8 @@ static void add_facts(const struct picture *picture)
 	add_rate(out, begin, meta->period_ns);
 	add_separator(out, begin);
 	add_weight(picture, picture->setup.total);
-	if (picture->setup.is_diff) {
-		buf_str(out, " · before ");
-		add_weight(picture, picture->setup.total_before);
-	}
+	if (picture->setup.is_diff)
+		add_compared(picture);
 	add_events(out, meta);
 	add_thinning(out, meta);
 	if (meta->lost) {
@@ -178,32 +216,45 @@ static void add_facts(const struct picture *picture)
 	add_recorded(out, meta);
 }
 
-/* Adds an entry; returns the x where the next entry begins. */
+/* Adds an entry; returns the x where the next entry begins. `class` "": no swatch is shown. */
 static uint64_t add_legend_entry(struct buf *out, uint64_t x, const char *class, const char *text)
 {
 	buf_printf(out,
-		   "<path class=\"%s\" d=\"M%llu 59.5h11\" stroke-width=\"11\"/>"
+		   "<path class=\"%s\" d=\"M%llu 59.5h%d\" stroke-width=\"11\"/>"
 		   "<text x=\"%llu\" y=\"63\">%s</text>\n",
-		   class, (unsigned long long)x, (unsigned long long)x + 16, text);
+		   class, (unsigned long long)x, *class ? 11 : 0, (unsigned long long)x + 16, text);
 	return x + 16 + strlen(text) * LEGEND_CHAR + 14;
+}
+
+/* Returns what counts as unchanged. */
+static const char *unchanged_words(const struct change_rules *rules)
+{
+	if (rules->by_counts && rules->by_share)
+		return "unchanged, within noise (3σ) or less than 1% of all";
+	if (rules->by_counts)
+		return "unchanged or within noise (3σ)";
+	return rules->by_share ? "unchanged or less than 1% of all" : "unchanged";
 }
 
 static void add_legend(const struct picture *picture)
 {
-	static const char *const changes[][2] = {
-		{"g7", "grown"}, {"s7", "shrunk"}, {"u0", "unchanged"}};
+	static const char *const changes[][2] = {{"g7", "grown"}, {"s7", "shrunk"}};
 	struct buf *out = picture->out;
 	uint64_t x = PICTURE_MARGIN;
 
 	buf_str(out, "<g id=\"legend\" font-size=\"11\">\n");
 	for (size_t i = 0; picture->setup.is_diff && i < ARRAY_SIZE(changes); i++)
 		x = add_legend_entry(out, x, changes[i][0], changes[i][1]);
+	if (picture->setup.is_diff)
+		x = add_legend_entry(out, x, "u0", unchanged_words(&picture->setup.rules));
 	for (int type = 0; type < FRAME_TYPE_COUNT; type++) {
 		char class[] = {picture_kinds[type].class, '2', '\0'};
 
 		if (picture_kinds[type].legend && picture->kinds & 1u << type)
 			x = add_legend_entry(out, x, class, picture_kinds[type].legend);
 	}
+	if (picture->setup.meta->unit_unknown && picture->setup.total)
+		add_legend_entry(out, x, "", "unit unknown");
 	buf_str(out, "</g>\n");
 }
 

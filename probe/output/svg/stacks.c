@@ -60,6 +60,20 @@ static int add_line(struct stacks *stacks, uint64_t place)
 	return 0;
 }
 
+/* Returns whether the line is a header; the first one of a side is kept. */
+static bool take_header(struct stacks *stacks, enum stacks_side side, const char *line,
+			const char *end)
+{
+	struct folded_header header;
+
+	if (*line != '#' || !folded_header_read(line, (size_t)(end - line), &header))
+		return false;
+	if (!stacks->has_header[side])
+		stacks->headers[side] = header;
+	stacks->has_header[side] = true;
+	return true;
+}
+
 static int read_line(struct stacks *stacks, enum stacks_side side, const char *line,
 		     const char *end)
 {
@@ -68,7 +82,7 @@ static int read_line(struct stacks *stacks, enum stacks_side side, const char *l
 
 	while (end > line && (is_blank(end[-1]) || end[-1] == '\r'))
 		end--;
-	if (end == line)
+	if (end == line || take_header(stacks, side, line, end))
 		return 0;
 	const char *number = find_number(line, end, &is_fraction);
 	if (!number) {

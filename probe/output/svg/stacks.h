@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "output/text/folded_header.h"
+
 #define STACKS_LENGTH_MAX ((1u << 24) - 2)    /* bytes of one stack */
 #define STACKS_TEXT_MAX	  (UINT64_C(1) << 39) /* bytes of one text */
 #define STACKS_PADDING	  8		      /* bytes behind a text; they must be 0 */
@@ -36,7 +38,11 @@ struct stacks {
 	uint64_t malformed; /* lines left out: not empty, without a weight */
 	uint64_t too_large; /* lines left out: too long, or the total would overflow */
 	uint64_t fractions; /* lines whose weight was cut to a whole number */
-	bool normalize;	    /* scale the weights of `before` to the total of `after` */
+	/* Of each side: the first line that tells what the text is of (folded_header.h). Such lines
+	 * are no stacks. */
+	struct folded_header headers[2];
+	bool has_header[2];
+	bool normalize; /* scale the weights of `before` to the total of `after` */
 };
 
 /*

@@ -6,9 +6,9 @@
 #include "base/cleanup.h"
 #include "output/svg/picture.h"
 #include "output/svg/stacks_walk.h"
+#include "output/text/head_frame.h"
 
 #define CHUNK_BYTES (64 * 1024)
-#define HEADS_MAX   3			/* rows: pod, container, process */
 #define TEXT_MAX    (UINT64_C(1) << 30) /* bytes of one flush; any frame's name takes fewer */
 
 struct drawing {
@@ -17,7 +17,7 @@ struct drawing {
 	struct picture picture;
 	struct buf out;
 	uint32_t rows;
-	enum frame_type heads[HEADS_MAX + 1]; /* types of the frames drawn last, by row */
+	enum frame_type heads[HEAD_ROWS + 1]; /* types of the frames drawn last, by row */
 	int error;
 };
 
@@ -41,43 +41,13 @@ static bool is_name(const struct picture_frame *frame, const char *name)
 	return frame->name_len == strlen(name) && memcmp(frame->name, name, strlen(name)) == 0;
 }
 
-static bool begins_with(const struct picture_frame *frame, const char *prefix)
-{
-	return frame->name_len >= strlen(prefix) &&
-	       memcmp(frame->name, prefix, strlen(prefix)) == 0;
-}
-
-/* `[pid]comm` */
-static bool is_process(const struct picture_frame *frame)
-{
-	size_t digits = 1;
-
-	if (!frame->name_len || frame->name[0] != '[')
-		return false;
-	while (digits < frame->name_len && frame->name[digits] >= '0' && frame->name[digits] <= '9')
-		digits++;
-	return digits > 1 && digits < frame->name_len && frame->name[digits] == ']';
-}
-
-/* Returns whether the frame is a pod, a container or a process, by its name and the type of its
- * parent; else FRAME_TYPE_NATIVE. */
-static enum frame_type find_head(const struct picture_frame *frame, enum frame_type on)
-{
-	if (on == FRAME_TYPE_ROOT && begins_with(frame, "[Pod]"))
-		return FRAME_TYPE_POD;
-	if ((on == FRAME_TYPE_ROOT || on == FRAME_TYPE_POD) && begins_with(frame, "[Con]"))
-		return FRAME_TYPE_CONTAINER;
-	if ((on == FRAME_TYPE_ROOT || on == FRAME_TYPE_CONTAINER) && is_process(frame))
-		return FRAME_TYPE_PROCESS;
-	return FRAME_TYPE_NATIVE;
-}
-
 static void find_kind(struct drawing *drawing, struct picture_frame *frame)
 {
-	bool may_be_head = frame->row > 0 && frame->row <= HEADS_MAX;
+	bool may_be_head = frame->row > 0 && frame->row <= HEAD_ROWS;
 
-	frame->type =
-		may_be_head ? find_head(frame, drawing->heads[frame->row - 1]) : FRAME_TYPE_NATIVE;
+	frame->type = may_be_head ? head_frame_type(frame->name, frame->name_len,
+						    drawing->heads[frame->row - 1])
+				  : FRAME_TYPE_NATIVE;
 	if (may_be_head)
 		drawing->heads[frame->row] = frame->type;
 	if (frame->type != FRAME_TYPE_NATIVE)
@@ -140,9 +110,19 @@ int stacks_svg_write(struct stacks *stacks, const struct stacks_svg *svg)
 		.total = stacks->totals[STACKS_AFTER],
 		.is_diff = svg->is_diff,
 		.total_before = stacks->totals[STACKS_BEFORE],
+		.rules = svg->rules,
+		.took_ms = {folded_header_took_ms(&stacks->headers[STACKS_AFTER]),
+			    folded_header_took_ms(&stacks->headers[STACKS_BEFORE])},
+		.common = svg->common,
+		.has_common = svg->has_common,
 	};
 	uint64_t least = picture_least(setup.total, setup.width);
 
+	if (stacks->normalize && setup.total_before) {
+		double scale = (double)setup.total / (double)setup.total_before;
+
+		*(svg->negate ? &setup.rules.after_scale : &setup.rules.before_scale) = scale;
+	}
 	stacks_sort(stacks);
 	setup.max_change = stacks_link(stacks);
 	int r = stacks_walk(stacks, least, count_rows, &drawing);

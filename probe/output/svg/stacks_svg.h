@@ -3,13 +3,17 @@
 #pragma once
 
 #include "output/format/output.h"
+#include "output/svg/change.h"
 #include "output/svg/stacks.h"
 
 struct stacks_svg {
 	struct profile_meta meta;
 	uint32_t width; /* px, see picture.h */
 	bool is_diff;	/* colours compare `after` with `before`; widths are those of `after` */
-	bool negate;	/* diff: swaps the colours of frames that grew and that shrank */
+	struct change_rules rules; /* diff: the scales are set here */
+	unsigned common;	   /* diff: percent that both have in common */
+	bool has_common;	   /* diff: `common` is known */
+	bool negate;		   /* diff: swaps the colours of frames that grew and that shrank */
 	/* Takes the bytes of `out` and empties it. Returns 0, or a negative errno that ends the
 	 * writing. */
 	int (*flush)(void *arg, struct buf *out);

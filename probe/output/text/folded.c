@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "output/text/escape.h"
+#include "output/text/folded_header.h"
 #include "output/text/frame_text.h"
 
 struct folded {
@@ -101,7 +102,8 @@ int folded_write(const struct tree *tree, uint32_t start, const struct profile_m
 	static const struct tree_visitor visitor = {open_frame, close_frame};
 	int r = push_leading(&folded, tree, start);
 
-	(void)meta;
+	if (meta->header)
+		folded_header_write(meta, out);
 	if (r == 0)
 		r = tree_walk(tree, start, &visitor, &folded);
 	if (r == 0)

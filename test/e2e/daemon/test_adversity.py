@@ -85,7 +85,7 @@ class Cutter:
         self.wait_samples()
         files = self.daemon.config()["status"]["files"]
         assert files["failed"][cause] == failed + 1
-        (line,) = [text for text in self.daemon.log[said:].split("\n") if text.startswith("error")]
+        (line,) = [text for text in self.daemon.log[said:].split("\n") if " error " in text[:40]]
         assert files["last_failure"] in line
         return line
 

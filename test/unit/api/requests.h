@@ -20,6 +20,7 @@ static bool request_without_v2;
 struct outcome {
 	int result;
 	struct spec spec; /* if result is 0 */
+	struct notes notes;
 	struct why why;
 };
 
@@ -44,8 +45,9 @@ static inline void request_bytes(struct outcome *outcome, const struct spec *bef
 	memset(outcome, 0x55, sizeof(*outcome));
 	struct spec untouched = outcome->spec;
 	outcome->why.text[0] = '\0';
+	outcome->notes = (struct notes){0};
 	outcome->result = request_parse(data, bytes, &flamegraph_rules, before, &bounds,
-					&outcome->spec, NULL, &outcome->why);
+					&outcome->spec, NULL, &outcome->notes, &outcome->why);
 	if (outcome->result == 0)
 		return;
 	assert_int_equal(outcome->result, -EINVAL);

@@ -478,7 +478,7 @@ static void folders_are_told_and_not_looked_at(void **state)
 	(void)state;
 	memcpy(data, body, sizeof(body));
 	assert_int_equal(request_parse(data, sizeof(body) - 1, &flamegraph_rules, NULL, &bounds,
-				       &spec, &folders, &why),
+				       &spec, &folders, NULL, &why),
 			 0);
 	assert_int_equal(folders.count, 2);
 	assert_string_equal(folders.params[0]->name, "svg_dir");

@@ -27,7 +27,7 @@ static void parse(struct parsed *parsed, const struct spec *before, const char *
 	assert_non_null(data);
 	memcpy(data, body, bytes);
 	parsed->result = request_parse(data, bytes, &sched_rules, before, &bounds, &parsed->spec,
-				       NULL, &parsed->why);
+				       NULL, NULL, &parsed->why);
 }
 
 static void assert_says(const char *body, const char *message)

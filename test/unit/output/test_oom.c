@@ -229,7 +229,7 @@ static int use_request(void)
 
 	memcpy(data, body, sizeof(body));
 	int r = request_parse(data, sizeof(body) - 1, &flamegraph_rules, NULL, &bounds, &spec, NULL,
-			      &why);
+			      NULL, &why);
 	if (r == 0)
 		spec_done(&spec);
 	else
