@@ -7,14 +7,23 @@ prefix      ?= $(PREFIX)
 bindir      ?= $(prefix)/bin
 sysconfdir  ?= /etc
 mandir      ?= $(prefix)/share/man
+docdir      ?= $(prefix)/share/doc/stackprobe
+bashdir     ?= $(prefix)/share/bash-completion/completions
+zshdir      ?= $(prefix)/share/zsh/vendor-completions
 unitdir     ?= $(prefix)/lib/systemd/system
 INSTALL     ?= install
 DESTDIR     ?=
 confdir     := $(sysconfdir)/stackprobe
+# They lie as in the source, so that their links lead where they should.
+DOCUMENTS   := README.md $(wildcard doc/*.md doc/*.svg doc/performance/*.svg)
 
 .PHONY: install
-install: all ## install below DESTDIR (PREFIX=/usr): program, conf file, man page, systemd units
-	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(confdir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(unitdir)
+install: all ## install below DESTDIR (PREFIX=/usr): program, conf file, documents, completion, systemd units
+	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(confdir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(unitdir) \
+		$(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(docdir)/doc/performance
+	for file in $(DOCUMENTS); do $(INSTALL) -m 0644 $$file $(DESTDIR)$(docdir)/$$file || exit 1; done
+	$(INSTALL) -m 0644 conf/completion/stackprobe.bash $(DESTDIR)$(bashdir)/stackprobe
+	$(INSTALL) -m 0644 conf/completion/_stackprobe $(DESTDIR)$(zshdir)/_stackprobe
 	$(INSTALL) -m 0755 $(BUILD)/stackprobe $(DESTDIR)$(bindir)/stackprobe
 	$(INSTALL) -m 0644 doc/stackprobe.8 $(DESTDIR)$(mandir)/man8/stackprobe.8
 	sed 's,^ExecStart=/usr/bin/,ExecStart=$(bindir)/,' conf/stackprobe.service >$(BUILD)/stackprobe.service
@@ -29,7 +38,8 @@ install: all ## install below DESTDIR (PREFIX=/usr): program, conf file, man pag
 .PHONY: uninstall
 uninstall: ## remove what install put there, but not the conf file
 	rm -f $(DESTDIR)$(bindir)/stackprobe $(DESTDIR)$(mandir)/man8/stackprobe.8 \
-		$(DESTDIR)$(unitdir)/stackprobe.service $(DESTDIR)$(unitdir)/stackprobe.socket
+		$(DESTDIR)$(unitdir)/stackprobe.service $(DESTDIR)$(unitdir)/stackprobe.socket \
+		$(DESTDIR)$(bashdir)/stackprobe $(DESTDIR)$(zshdir)/_stackprobe $(DOCUMENTS:%=$(DESTDIR)$(docdir)/%)
 
 .PHONY: deb
 deb: all ## build build/stackprobe_VERSION_ARCH.deb

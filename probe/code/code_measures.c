@@ -10,7 +10,8 @@ static const struct measure_label cause = {"cause", code_loss_name, 0, CODE_LOST
 static const struct measure python_rows[] = {
 	{"python_code_objects", "code_objects", GAUGE, "Code objects whose names are known.",
 	 AT(known)},
-	{"python_code_bytes", "bytes", GAUGE, "Their memory in the daemon.", AT(bytes)},
+	{"python_code_bytes", "bytes", GAUGE, "Memory of the daemon for Python code objects.",
+	 AT(bytes)},
 	{"python_code_objects_read_total", "read", COUNTER, "Code objects read from processes.",
 	 AT(read)},
 	{"python_code_objects_lost_total", "lost", COUNTER,
@@ -25,7 +26,7 @@ const struct measures python_code_measures = {"Python", "status.python", MEASURE
 static const struct measure java_rows[] = {
 	{"java_methods", "methods", GAUGE, "Java methods and stubs whose names are known.",
 	 AT(known)},
-	{"java_method_bytes", "bytes", GAUGE, "Their memory in the daemon.", AT(bytes)},
+	{"java_method_bytes", "bytes", GAUGE, "Memory of the daemon for Java methods.", AT(bytes)},
 	{"java_methods_read_total", "read", COUNTER, "Java methods and stubs read from processes.",
 	 AT(read)},
 	{"java_methods_lost_total", "lost", COUNTER,

@@ -9,12 +9,13 @@ static const struct measure held_rows[] = {
 	 "Allocations that were removed because their process had ended.", AT(dead)},
 	{"held_unnamed", "unnamed", GAUGE, "Objects without frames in the view that was read last.",
 	 AT(unnamed)},
-	{"held_young", "young", GAUGE, "Objects that it left out: their stacks had no names yet.",
+	{"held_young", "young", GAUGE,
+	 "Objects that the last view of what is held left out, as their stacks had no names yet.",
 	 AT(young)},
 	{"held_refused_total", "refused", COUNTER,
 	 "Objects that found no room in the profile of a view.", AT(refused)},
-	{"held_unread_total", "unread", COUNTER, "Readings of what is held that failed.",
-	 AT(failed)},
+	{"held_unread_total", "unread", COUNTER,
+	 "Readings of the allocations that are held that failed.", AT(failed)},
 	{"held_ends_refused_total", NULL, COUNTER,
 	 "Ends of processes that were not noted: what these held may be shown still.",
 	 AT(mm_epochs_refused)},
@@ -30,8 +31,8 @@ const struct measures heap_measures = {"Memory: what is held", "status.probes.me
 static const struct measure range_rows[] = {
 	{"mapped_ranges", "now", GAUGE,
 	 "Ranges that programs have mapped themselves and not given back.", AT(ranges)},
-	{"mapped_refused_total", "refused", COUNTER, "Of these, ranges that found no room.",
-	 AT(ranges_refused)},
+	{"mapped_refused_total", "refused", COUNTER,
+	 "Mapped ranges that found no room in the kernel's map.", AT(ranges_refused)},
 };
 
 const struct measures range_measures = {"Memory: mapped ranges", "status.probes.mem_glibc.mapped",

@@ -22,10 +22,17 @@ uint64_t measure_number(const struct measure *row, const void *stats, unsigned v
 	return row->bytes == sizeof(uint32_t) ? *(const uint32_t *)at : *(const uint64_t *)at;
 }
 
+static void add_head(struct buf *out, const char *prefix, const struct measure *row)
+{
+	buf_printf(out, "# HELP %s%s %s\n# TYPE %s%s %s\n", prefix, row->name, row->help, prefix,
+		   row->name, measure_type_name(row->type));
+}
+
 void measure_head(struct buf *out, const char *name, enum measure_type type, const char *help)
 {
-	buf_printf(out, "# HELP " PREFIX "%s %s\n# TYPE " PREFIX "%s %s\n", name, help, name,
-		   measure_type_name(type));
+	const struct measure row = {.name = name, .type = type, .help = help};
+
+	add_head(out, PREFIX, &row);
 }
 
 /* Adds a line; `is`: the value of its label. */
@@ -73,11 +80,15 @@ static void add_row(struct buf *out, const struct measures *table, const struct 
 	if (row->lines)
 		row->lines(out, row, stats);
 	else if (row->seconds)
-		buf_printf(out, PREFIX "%s %.15g\n", row->name, row->seconds(stats));
+		buf_printf(out, "%s%s %.15g\n", measures_prefix(table), row->name,
+			   row->seconds(stats));
 	else if (table->scope == OF_EACH)
 		add_each(out, table, row, stats);
 	else if (measure_has_each(row))
 		add_labelled(out, row, stats);
+	else if (table->scope == OF_EXPORTER)
+		buf_printf(out, "%s %llu\n", row->name,
+			   (unsigned long long)measure_number(row, stats, 0));
 	else
 		add_line(out, row, row->label, row->label_is, measure_number(row, stats, 0));
 }
@@ -94,7 +105,7 @@ void measures_lines(struct buf *out, const struct measures *table, const void *s
 		if (!row->name)
 			continue;
 		if (row->help)
-			measure_head(out, row->name, row->type, row->help);
+			add_head(out, measures_prefix(table), row);
 		add_row(out, table, row, stats);
 	}
 }

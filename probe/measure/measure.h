@@ -68,8 +68,9 @@ struct measure {
 /* Whose the numbers of a table are. */
 enum measure_scope {
 	OF_DAEMON,
-	OF_EACH,    /* the statistics are an array of structs, one for each value of a label */
-	OF_PROCESS, /* of single processes: shown to who may see these */
+	OF_EXPORTER, /* the same, with names that each exporter has: without "stackprobe_" */
+	OF_EACH,     /* the statistics are an array of structs, one for each value of a label */
+	OF_PROCESS,  /* of single processes: shown to who may see these */
 };
 
 struct measures {
@@ -87,6 +88,12 @@ struct measures {
 #define MEASURE_ROWS(array) .rows = (array), .count = sizeof(array) / sizeof((array)[0])
 
 const char *measure_type_name(enum measure_type type);
+
+/* Returns what stands before the names of a table's metrics in /metrics. */
+static inline const char *measures_prefix(const struct measures *table)
+{
+	return table->scope == OF_EXPORTER ? "" : "stackprobe_";
+}
 
 /* Returns a row's number; `value`: which one of its label's. */
 uint64_t measure_number(const struct measure *row, const void *stats, unsigned value);

@@ -48,7 +48,7 @@ static void list_row(struct buf *out, const struct measures *table, const struct
 		     const struct measure *end)
 {
 	if (row->name)
-		buf_printf(out, "| `stackprobe_%s` | %s | ", row->name,
+		buf_printf(out, "| `%s%s` | %s | ", measures_prefix(table), row->name,
 			   measure_type_name(row->type));
 	else
 		buf_str(out, "| | | ");

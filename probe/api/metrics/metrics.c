@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/metrics/metrics_lines.h"
+#include "api/metrics/process_choice.h"
 #include "base/cleanup.h"
 
 #define OWNER(measures, member)                                                                    \
@@ -48,6 +49,7 @@ static const struct metrics_owner rooms[] = {
 	OWNER(sender_measures, upload.sent),
 	OWNER_OF_ALL(process_measures),
 	OWNER_OF_ALL(daemon_measures),
+	OWNER_OF_ALL(standard_measures),
 };
 
 /* Those of the rooms, and those of the probes behind them. */
@@ -81,12 +83,16 @@ void metrics_write(const struct services *services, const struct caller *caller,
 {
 	size_t count;
 	const struct metrics_owner *all = metrics_owners(&count);
+	_cleanup_(process_choice_done) struct process_choice processes = {0};
 	struct figures figures;
 
 	answer->status = 200;
 	answer->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	engine_refresh(services->engine);
 	figures_read(&figures, services);
+	if (caller->role >= ROLE_READ)
+		process_choice_make(&processes, services);
+	figures.processes = &processes;
 	for (size_t i = 0; i < count; i++) {
 		const struct measures *measures = all[i].measures;
 

@@ -121,7 +121,15 @@ static const char *refusal_name(unsigned refusal)
 
 static const struct measure_label cause = {"cause", refusal_name, 0, REFUSALS};
 
+static void write_build(struct buf *out, const struct measure *row, const void *stats)
+{
+	(void)stats;
+	buf_printf(out, "stackprobe_%s{version=\"" VERSION "\"} 1\n", row->name);
+}
+
 static const struct measure rows[] = {
+	{"build_info", NULL, GAUGE, "1, with the version of the daemon as a label.",
+	 .lines = write_build, .labels = "version"},
 	{"http_refused_total", NULL, COUNTER,
 	 "Requests that were not let in, by cause (doc/security.md).",
 	 MEASURE_EACH(figures, refused, &cause)},
@@ -129,8 +137,12 @@ static const struct measure rows[] = {
 	 .count = ondemand_sessions},
 	{"children_left", NULL, GAUGE,
 	 "Processes of the daemon's own that were to end and haven't yet.", .count = children_left},
+	{"bpf_runtime_seconds_total", NULL, COUNTER,
+	 "Run time of the BPF programs that are loaded (0 while kernel.bpf_stats_enabled is 0); "
+	 "begins again when they are loaded again.",
+	 .seconds = bpf_runtime_s},
 	{"bpf_runtime_seconds", NULL, GAUGE,
-	 "Run time of the loaded BPF programs (0 while kernel.bpf_stats_enabled is 0).",
+	 "Old name of stackprobe_bpf_runtime_seconds_total; it goes with the next version.",
 	 .seconds = bpf_runtime_s},
 	{"resident_memory_bytes", NULL, GAUGE, "Resident memory of the daemon.",
 	 .count = resident_bytes},

@@ -18,7 +18,7 @@ void metrics_sched_up(struct buf *out, const struct services *services);
 /* Fills in the rows of sched_measures, from the table of /sched's probes. Called once. */
 void sched_measures_make(void);
 
-/* Rows of struct figures: the state of probes, what is lost; the daemon itself; /sched; processes.
- */
+/* Rows of struct figures: the state of probes, what is lost; the daemon itself; /sched; processes;
+ * what each exporter tells of itself. */
 extern const struct measures state_measures, loss_measures, daemon_measures, sched_measures,
-	process_measures;
+	process_measures, standard_measures;

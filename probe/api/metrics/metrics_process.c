@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "api/metrics/metrics_lines.h"
+#include "api/metrics/process_choice.h"
 #include "kind/loss_names.h"
 
 /* A metric whose lines are being written. */
 struct metrics_series {
 	struct buf *out;
 	const struct measure *row;
+	const struct process_choice *processes;
 };
 
 /* Writes a line up to the labels that all have. */
@@ -26,6 +28,8 @@ static void put_truncated(void *arg, const struct target *target)
 {
 	const struct metrics_series *series = arg;
 
+	if (!process_is_chosen(series->processes, CHOSEN_BY_TRUNCATED, target->pid))
+		return;
 	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++) {
 		if (!target->truncated[i] || !target->match.probes)
 			continue;
@@ -38,7 +42,7 @@ static void put_truncated(void *arg, const struct target *target)
 static void write_truncated(struct buf *out, const struct measure *row, const void *stats)
 {
 	const struct figures *figures = stats;
-	struct metrics_series series = {out, row};
+	struct metrics_series series = {out, row, figures->processes};
 
 	engine_targets(figures->services->engine, put_truncated, &series);
 }
@@ -87,6 +91,8 @@ static void put_times(void *arg, const struct process_times *process)
 	const struct measure *row = series->row;
 	unsigned kinds = row->label ? row->label->end : 1;
 
+	if (!process_is_chosen(series->processes, CHOSEN_BY_TIME, process->pid))
+		return;
 	for (unsigned i = 0; i < kinds; i++) {
 		uint64_t number = measure_number(row, process, i);
 
@@ -108,7 +114,7 @@ static void put_times(void *arg, const struct process_times *process)
 static void write_times(struct buf *out, const struct measure *row, const void *stats)
 {
 	const struct figures *figures = stats;
-	struct metrics_series series = {out, row};
+	struct metrics_series series = {out, row, figures->processes};
 
 	engine_times(figures->services->engine, put_times, &series);
 }
@@ -119,26 +125,39 @@ static void write_times(struct buf *out, const struct measure *row, const void *
 #define TIMES_EACH(member, label)                                                                  \
 	MEASURE_EACH(process_times, times.member, label), .lines = write_times, .labels = PROCESS
 
+static uint64_t left_out(const void *stats)
+{
+	const struct figures *figures = stats;
+
+	return figures->processes->by[CHOSEN_BY_TIME].left_out;
+}
+
 static const struct measure rows[] = {
 	{"process_cpu_seconds_total", NULL, COUNTER, "CPU time of a process, since it began.",
 	 TIMES(run_ns)},
 	{"process_runq_wait_seconds_total", NULL, COUNTER,
-	 "Time that its threads were runnable and had no CPU, since they began.", TIMES(delay_ns)},
+	 "Time that a process's threads were runnable and had no CPU, since they began.",
+	 TIMES(delay_ns)},
 	{"process_offcpu_seconds_total", NULL, COUNTER,
-	 "Time that its threads were off their CPUs, by the state they left in, since the process "
-	 "was chosen.",
+	 "Time that a process's threads were off their CPUs, by the state they left in, since the "
+	 "process was chosen.",
 	 TIMES_EACH(waited_ns, &wait_state)},
 	{"process_context_switches_total", NULL, COUNTER,
-	 "Switches away from its threads, since the process began, as getrusage() has them.",
+	 "Switches away from a process's threads, since the process began, as getrusage() has "
+	 "them.",
 	 TIMES_EACH(switches, &switch_type)},
 	{"process_wakeups_total", NULL, COUNTER,
-	 "Wake-ups of its threads, since the process was chosen.", TIMES(wakeups)},
+	 "Wake-ups of a process's threads, since the process was chosen.", TIMES(wakeups)},
 	{"process_times_refused_total", NULL, COUNTER,
 	 "Readings of processes' counters that found no room.",
 	 MEASURE_AT(figures, engine.times.refused)},
 	{"process_times_dropped_total", NULL, COUNTER,
 	 "Processes that had ended, whose counters were dropped early to make room.",
 	 MEASURE_AT(figures, engine.times.dropped)},
+	{"process_series_left_out", NULL, GAUGE,
+	 "Processes with CPU times that /metrics has no series of (process_metrics in the conf "
+	 "file).",
+	 .count = left_out},
 	{"process_stack_truncated_total", NULL, COUNTER,
 	 "Weight of stacks that do not reach their root, by process and cause.",
 	 .lines = write_truncated, .labels = PROCESS, .label = &truncation_label},

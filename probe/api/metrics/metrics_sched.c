@@ -19,7 +19,7 @@ static const struct measure others[OTHERS] = {
 		       .labels = "cpu"},
 	[SLOW_LOST] = {.name = "sched_runq_slow_lost_total",
 		       .type = COUNTER,
-		       .help = "Of these, events that found no room in the ring buffer."},
+		       .help = "Slow waits for a CPU that found no room in the ring buffer."},
 	[GROUPS_REFUSED] = {.name = "sched_groups_refused_total",
 			    .type = COUNTER,
 			    .help = "Values of groups that found no room in the histograms."},

@@ -7,8 +7,12 @@
 #include "measure/measure.h"
 #include "session/upload_status.h"
 
+struct process_choice;
+
 struct figures {
 	const struct services *services; /* borrowed */
+	/* processes that have series; borrowed. NULL: it isn't for /metrics */
+	const struct process_choice *processes;
 	struct engine_stats engine;
 	struct session_stats files;
 	struct upload_status upload;

@@ -263,7 +263,8 @@ def metrics(daemon):
 def test_metrics_are_prometheus_text_with_our_names(daemon):
     names = {name for name, _ in metrics(daemon)}
     assert names
-    assert all(name.startswith("stackprobe_") for name in names)
+    # process_…: what each exporter tells of itself
+    assert all(name.startswith(("stackprobe_", "process_")) for name in names)
 
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool (package prometheus)")

@@ -18,7 +18,11 @@ FILES = {
     "usr/share/man/man8/stackprobe.8": 0o644,
     "usr/lib/systemd/system/stackprobe.service": 0o644,
     "usr/lib/systemd/system/stackprobe.socket": 0o644,
-}
+    "usr/share/bash-completion/completions/stackprobe": 0o644,
+    "usr/share/zsh/vendor-completions/_stackprobe": 0o644,
+    **{f"usr/share/doc/stackprobe/{path.relative_to(ROOT)}": 0o644
+       for path in (ROOT / "README.md", *ROOT.glob("doc/*.md"), *ROOT.glob("doc/*.svg"), *ROOT.glob("doc/*/*.svg"))},
+}  # fmt: skip
 
 
 def make(*args):
@@ -103,6 +107,7 @@ def test_the_package_has_the_files_and_what_they_need(deb, work):
         "usr/share/doc/stackprobe/copyright": 0o644,
         "usr/share/doc/stackprobe/changelog.gz": 0o644,
         "usr/share/doc/stackprobe/CHANGELOG.md.gz": 0o644,
+        **{path: mode for path, mode in FILES.items() if "/doc/" in path or "completion" in path},
     }
     listed = subprocess.run(["dpkg-deb", "-c", deb], capture_output=True, text=True, check=True)
     assert all(" root/root " in line for line in listed.stdout.splitlines())

@@ -1,6 +1,9 @@
 """Each metric of a running daemon is in doc/metrics.md, each one there is shown, and /metrics and GET say the same."""
+import os
 import re
 import subprocess
+import time
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -38,7 +41,7 @@ def row_of(line):
 
 
 def rows():
-    return [row_of(line) for line in DOCUMENT.read_text().split("\n") if re.match(r"\| (`stackprobe_|\|)", line)]
+    return [row_of(line) for line in DOCUMENT.read_text().split("\n") if re.match(r"\| (`stackprobe_|`process_|\|)", line)]
 
 
 def metrics(text):
@@ -81,7 +84,7 @@ def shown():
             get = daemon.config()
             again = metrics(daemon.get("/metrics").text)[1]
             same = all(again.get(key) == value for key, value in before.items() if "seconds" not in key[0]
-                       and "resident" not in key[0])  # fmt: skip
+                       and "resident" not in key[0] and not key[0].startswith("process_"))  # fmt: skip
             return same and (get, again)
 
         yield Shown(heads, values, *wait_for(quiet, 30, every=1.1, why="nothing counts any more"))
@@ -95,6 +98,58 @@ def test_the_document_is_what_the_program_prints():
 def test_each_metric_is_in_the_document_with_its_type_and_sentence(shown):
     assert shown.heads == {row.name: (row.type, row.help) for row in rows() if row.name}
     assert len(shown.heads) > 120
+
+
+def test_each_sentence_stands_alone(shown):
+    """Grafana shows it alone."""
+    for name, (_, help_) in shown.heads.items():
+        assert not re.match(r"(Of )?(their|these|those|its|it|them)\b|Size of these|When it", help_, re.I), f"{name}: {help_}"
+
+
+def test_names_of_exporters_tell_of_the_daemon(profiler):
+    values = metrics(profiler.get("/metrics").text)[1]
+    own = {name: value for (name, labels), value in values.items() if not name.startswith("stackprobe_")}
+    descriptors = len(os.listdir(f"/proc/{profiler.pid}/fd"))
+    assert abs(own["process_open_fds"] - descriptors) <= 2  # connections come and go
+    assert own["process_resident_memory_bytes"] == pytest.approx(resident(profiler.pid), rel=0.2)
+    assert abs(time.time() - own["process_start_time_seconds"]) < 600
+    assert values["stackprobe_build_info", frozenset({("version", version())})] == 1
+
+
+def resident(pid):
+    return int(re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())[1]) * 1024
+
+
+def version():
+    return subprocess.run([BIN, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+
+
+def process_series(daemon):
+    return [labels for name, labels in metrics(daemon.get("/metrics").text)[1] if "pid" in dict(labels)]
+
+
+@pytest.mark.parametrize("most, wanted", [(None, 16), (3, 3), (0, 0), (-1, 61)])
+def test_series_of_processes_are_those_of_the_heaviest(daemon, start, work, most, wanted):
+    """Sixty that sleep, and one that burns: 4,000 that ended would be the same."""
+    if most is not None:
+        daemon.stop()
+        daemon.conf.write_text(daemon.conf.read_text().replace("global = {", f"global = {{ process_metrics = {most};", 1))
+        daemon.start()
+    burner = start("spin", 600)
+    sleepers = [start(Path("/bin/sleep"), 600) for _ in range(60)]
+    daemon.profile(pids=[one.pid for one in (burner, *sleepers)], probes=("offcpu",))
+    wait_for(lambda: bool(process_series(daemon)) == bool(wanted), why="series")
+    wait_for(lambda: daemon.probe("offcpu")["state"] == "running", why="it runs")
+    time.sleep(1.5)  # times are read once a second
+    series = process_series(daemon)
+    pids = {dict(labels)["pid"] for labels in series}
+    assert len(pids) == wanted
+    assert len(series) <= 200 or most == -1
+    assert not wanted or str(burner.pid) in pids
+    left_out = metrics(daemon.get("/metrics").text)[1]["stackprobe_process_series_left_out", frozenset()]
+    assert left_out == (61 - wanted if most != -1 else 0)
+    daemon.put_ok({"state": "stopped"})
+    assert not process_series(daemon)
 
 
 def test_each_label_is_in_the_document_with_its_values(shown):
