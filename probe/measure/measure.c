@@ -22,17 +22,20 @@ uint64_t measure_number(const struct measure *row, const void *stats, unsigned v
 	return row->bytes == sizeof(uint32_t) ? *(const uint32_t *)at : *(const uint64_t *)at;
 }
 
-static void add_head(struct buf *out, const char *prefix, const struct measure *row)
+void measures_head(struct buf *out, const struct measures *table, const struct measure *row)
 {
+	const char *prefix = measures_prefix(table);
+
 	buf_printf(out, "# HELP %s%s %s\n# TYPE %s%s %s\n", prefix, row->name, row->help, prefix,
 		   row->name, measure_type_name(row->type));
 }
 
 void measure_head(struct buf *out, const char *name, enum measure_type type, const char *help)
 {
+	static const struct measures ours;
 	const struct measure row = {.name = name, .type = type, .help = help};
 
-	add_head(out, PREFIX, &row);
+	measures_head(out, &ours, &row);
 }
 
 /* Adds a line; `is`: the value of its label. */
@@ -105,7 +108,7 @@ void measures_lines(struct buf *out, const struct measures *table, const void *s
 		if (!row->name)
 			continue;
 		if (row->help)
-			add_head(out, measures_prefix(table), row);
+			measures_head(out, table, row);
 		add_row(out, table, row, stats);
 	}
 }

@@ -112,6 +112,9 @@ void measures_lines(struct buf *out, const struct measures *table, const void *s
 /* Adds the lines # HELP and # TYPE of a metric. */
 void measure_head(struct buf *out, const char *name, enum measure_type type, const char *help);
 
+/* The same of a row, with the name that its table gives it. */
+void measures_head(struct buf *out, const struct measures *table, const struct measure *row);
+
 /* ---- GET ---- */
 
 /* Adds the numbers of all rows that have a key: {"key": n}, with a label {"key": {"cause": n}}. */

@@ -129,7 +129,7 @@ static uint64_t left_out(const void *stats)
 {
 	const struct figures *figures = stats;
 
-	return figures->processes->by[CHOSEN_BY_TIME].left_out;
+	return figures->processes ? figures->processes->by[CHOSEN_BY_TIME].left_out : 0;
 }
 
 static const struct measure rows[] = {

@@ -113,8 +113,9 @@ void process_choice_done(struct process_choice *choice)
 
 bool process_is_chosen(const struct process_choice *choice, enum process_choice_by by, pid_t pid)
 {
-	const struct process_chosen *chosen = &choice->by[by];
+	const struct process_chosen *chosen = choice ? &choice->by[by] : NULL;
 
-	return choice->all || (chosen->count && bsearch(&pid, chosen->pids, chosen->count,
-							sizeof(pid), compare_pids));
+	return !choice || choice->all ||
+	       (chosen->count &&
+		bsearch(&pid, chosen->pids, chosen->count, sizeof(pid), compare_pids));
 }

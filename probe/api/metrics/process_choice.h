@@ -31,4 +31,5 @@ struct process_choice {
 void process_choice_make(struct process_choice *choice, const struct services *services);
 void process_choice_done(struct process_choice *choice);
 
+/* `choice` NULL: all are. */
 bool process_is_chosen(const struct process_choice *choice, enum process_choice_by by, pid_t pid);

@@ -39,10 +39,26 @@ static const char *const foreign_params[] = {"report_period",
 					     "multi_instance",
 					     "perf_sample_period"};
 
+/* Copies a sentence of a document without its Markdown: links' addresses and back quotes. */
+static void copy_plain(char *to, size_t bytes, const char *text)
+{
+	size_t len = 0;
+
+	for (; *text && len + 1 < bytes; text++) {
+		if (*text == '[' || *text == '`')
+			continue;
+		if (*text == ']' && text[1] == '(' && strchr(text, ')'))
+			text = strchr(text, ')');
+		else
+			to[len++] = *text;
+	}
+	to[len] = '\0';
+}
+
 /* Explains what a param is and may be. */
 static void explain_param(const struct request *request, const struct param *param)
 {
-	char may[256] = "a text";
+	char may[256] = "a text", help[512];
 	size_t len = 0;
 
 	if (param->type == PARAM_NUMBER) {
@@ -56,8 +72,9 @@ static void explain_param(const struct request *request, const struct param *par
 	} else if (param->type == PARAM_FOLDER) {
 		snprintf(may, sizeof(may), "an absolute path of less than %zu bytes", param->bytes);
 	}
-	notes_explain(request->notes, "params.%s is %s%s%s", param->name, may,
-		      param->help ? ": " : "", param->help ? param->help : "");
+	copy_plain(help, sizeof(help), param->help ? param->help : "");
+	notes_explain(request->notes, "params.%s is %s%s%s", param->name, may, help[0] ? ": " : "",
+		      help);
 }
 
 static void check_keys(const struct request *request, const struct param_table *table,

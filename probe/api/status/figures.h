@@ -11,7 +11,7 @@ struct process_choice;
 
 struct figures {
 	const struct services *services; /* borrowed */
-	/* processes that have series; borrowed. NULL: it isn't for /metrics */
+	/* processes that have series; borrowed. NULL: all */
 	const struct process_choice *processes;
 	struct engine_stats engine;
 	struct session_stats files;

@@ -155,7 +155,8 @@ static void compare_twin(void *arg, const struct measures *table, const struct m
 
 	if (row == twin->row)
 		return;
-	if (row->name && row->help && twin->row->name && twin->row->help)
+	if (row->name && row->help && twin->row->name && twin->row->help &&
+	    strcmp(measures_prefix(table), measures_prefix(twin->table)) == 0)
 		assert_string_not_equal(row->name, twin->row->name);
 	if (row->json && twin->row->json && strcmp(table->path, twin->table->path) == 0)
 		assert_string_not_equal(row->json, twin->row->json);
@@ -201,10 +202,9 @@ static void find_row(void *arg, const struct measures *table, const struct measu
 	struct page *page = arg;
 	_cleanup_buf_ struct buf head = BUF_INIT(1024);
 
-	(void)table;
 	if (!row->name || !row->help)
 		return;
-	measure_head(&head, row->name, row->type, row->help);
+	measures_head(&head, table, row);
 	_cleanup_free_ char *lines = take_text(&head, NULL);
 	if (!strstr(page->text, lines))
 		fail_msg("/metrics hasn't: %s", lines);

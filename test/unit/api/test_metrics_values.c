@@ -329,7 +329,7 @@ static void the_daemon_itself(void **state)
 	getrusage(RUSAGE_SELF, &after);
 	assert_has(text, "\nhttp_refused_total{cause=\"role\"} 5\n");
 	assert_has(text, "\nhttp_refused_total{cause=\"token\"} 0\n");
-	assert_has(text, "\nondemand_sessions 0\nchildren_left 0\nbpf_runtime_seconds 1.5\n");
+	assert_has(text, "\nondemand_sessions 0\nchildren_left 0\nbpf_runtime_seconds_total 1.5\n");
 	FILE *statm = fopen("/proc/self/statm", "r");
 	assert_non_null(statm);
 	assert_int_equal(fscanf(statm, "%*u %llu", &pages), 1);
@@ -351,7 +351,8 @@ static void times_that_found_no_room(void **state)
 
 	figures.engine.times = (struct times_stats){.refused = 3, .dropped = 4};
 	assert_lines(&process_measures, &figures,
-		     "process_times_refused_total 3\nprocess_times_dropped_total 4\n");
+		     "process_times_refused_total 3\nprocess_times_dropped_total 4\n"
+		     "process_series_left_out 0\n");
 }
 
 static void a_probe_has_its_own_losses_and_those_of_all(void **state)

@@ -165,7 +165,7 @@ static void a_refusal_quotes_what_it_refuses(void **state)
 	buf_char(&answer.body, '\0');
 	assert_string_equal(answer.body.data,
 			    "{ \"result\": \"failed\", \"message\":\"no \\\"a\\\"\\n\\u0001\x7f"
-			    "\xc3\xa4\" }\n");
+			    "\xc3\xa4\",\"detail\":\"no \\\"a\\\"\\n\\u0001\x7f\xc3\xa4\" }\n");
 	assert_int_equal(answer.status, 400);
 	buf_done(&answer.body);
 }
