@@ -131,10 +131,10 @@ def process_series(daemon):
 @pytest.mark.parametrize("most, wanted", [(None, 16), (3, 3), (0, 0), (-1, 61)])
 def test_series_of_processes_are_those_of_the_heaviest(daemon, start, work, most, wanted):
     """Sixty that sleep, and one that burns: 4,000 that ended would be the same."""
-    if most is not None:
-        daemon.stop()
-        daemon.conf.write_text(daemon.conf.read_text().replace("global = {", f"global = {{ process_metrics = {most};", 1))
-        daemon.start()
+    daemon.stop()
+    wish = "" if most is None else f"process_metrics = {most};"
+    daemon.conf.write_text(daemon.conf.read_text().replace("process_metrics = -1;", wish))
+    daemon.start()
     burner = start("spin", 600)
     sleepers = [start(Path("/bin/sleep"), 600) for _ in range(60)]
     daemon.profile(pids=[one.pid for one in (burner, *sleepers)], probes=("offcpu",))

@@ -196,7 +196,7 @@ class Daemon:
         lines = "".join(f"{key} = {libconfig(value)};\n" for key, value in rest.items())
         self.conf.write_text(
             f"""global = {{ log_level = "info"; state_dir = "{self.work}/state";
-            output_roots = ["/var/log", "/tmp"]; restore = false; }};
+            output_roots = ["/var/log", "/tmp"]; restore = false; process_metrics = -1; }};
             rest_api_server = {{ {lines} }};\n"""
         )
 
