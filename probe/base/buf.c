@@ -42,9 +42,9 @@ char *buf_reserve(struct buf *buf, size_t bytes)
 
 void buf_add(struct buf *buf, const void *data, size_t bytes)
 {
-	char *room = buf_reserve(buf, bytes);
+	char *room = bytes ? buf_reserve(buf, bytes) : NULL;
 
-	if (room && bytes) {
+	if (room) {
 		memcpy(room, data, bytes);
 		buf->len += bytes;
 	}

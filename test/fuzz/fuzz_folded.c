@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "output/diff/difference.h"
+#include "output/report/report.h"
 #include "output/svg/picture.h"
 #include "output/svg/stacks_svg.h"
 #include "output/svg/stacks_walk.h"
@@ -158,6 +160,32 @@ static void draw(struct stacks *stacks, uint8_t wish)
 	demand(picture.len > 7 && memcmp(picture.data + picture.len - 7, "</svg>\n", 7) == 0);
 }
 
+/* The way of `render --diff`, and the table. */
+static void draw_difference(struct stacks *stacks, uint8_t wish)
+{
+	_cleanup_buf_ struct buf picture = BUF_INIT(1 << 28), said = BUF_INIT(1 << 20),
+				 table = BUF_INIT(1 << 28);
+	const struct report_wish rows = {.unit = "samples", .rows = 50, .callers = wish & 2};
+	_cleanup_difference_ struct difference difference = {0};
+	struct stacks_svg svg = {
+		.meta = {.title = "T", .count_name = "samples"},
+		.width = PICTURE_WIDTH,
+		.is_diff = true,
+		.negate = wish & 8,
+		.flush = collect,
+		.arg = &picture,
+	};
+
+	demand(difference_make(&difference, stacks, (wish >> 5) % 3, wish & 2, &svg) == 0);
+	for (int side = 0; side < 2; side++) {
+		demand(difference.stacks.totals[side] == stacks->totals[side]);
+		demand(difference.comparable.texts[side].len <= 2 * stacks->count * 20 + (1 << 20));
+	}
+	difference_warnings(&difference, &said);
+	demand(stacks_svg_write(&difference.stacks, &svg) == 0 && buf_error(&picture) == 0);
+	demand(report_write(stacks, &rows, &table) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	_cleanup_stacks_ struct stacks stacks = {0};
@@ -173,6 +201,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		demand(stacks_read(&stacks, STACKS_BEFORE, before, bytes - half) == 0);
 	else if (is_plain(after, half))
 		compare(&stacks, after);
+	if (wish & 1)
+		draw_difference(&stacks, wish);
 	draw(&stacks, wish);
 	return 0;
 }

@@ -29,6 +29,7 @@ struct answer {
 	const char *allow;	  /* of a 405; static, else NULL */
 	bool wants_token;	  /* of a 401 */
 	const char *retry_after;  /* s, of a 429; static, else NULL */
+	bool is_gzip;		  /* the body is packed */
 	struct notes notes;	  /* warnings; of a 400 the detail */
 	struct buf body;
 	struct stream *stream; /* instead of the body; owned */

@@ -8,6 +8,7 @@
 #include "api/resource/debug_pprof.h"
 #include "api/resource/state_file.h"
 #include "api/metrics/metrics.h"
+#include "api/metrics/metrics_pack.h"
 #include "api/resource/feature_table.h"
 #include "base/cleanup.h"
 #include "loop/loop.h"
@@ -32,10 +33,11 @@ static void metrics_get(const struct call *call)
 	struct fresh *fresh = &call->services->fresh[all ? FRESH_METRICS_ALL : FRESH_METRICS];
 	uint64_t began_ns = loop_now_ns();
 
-	if (fresh_give(fresh, may_be_old(call), call->answer))
-		return;
-	metrics_write(call->services, call->caller, call->answer);
-	fresh_keep(fresh, call->answer, began_ns);
+	if (!fresh_give(fresh, may_be_old(call), call->answer)) {
+		metrics_write(call->services, call->caller, call->answer);
+		fresh_keep(fresh, call->answer, began_ns);
+	}
+	metrics_pack(call->answer, call->accept, call->accept_encoding);
 }
 
 /* Pages that are no features; everybody may have them. */

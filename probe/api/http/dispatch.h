@@ -10,7 +10,9 @@ struct call {
 	const char *path, *method;
 	struct query query;
 	const struct caller *caller; /* who asks; the role allows the request */
-	struct buf *body;	     /* body of a PUT; changed */
+	/* headers; NULL: not there */
+	const char *accept, *accept_encoding;
+	struct buf *body; /* body of a PUT; changed */
 	struct answer *answer;
 	void (*ready)(void *arg); /* called later if the answer's status stays 0 */
 	void *arg;

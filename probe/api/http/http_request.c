@@ -109,6 +109,8 @@ static void add_headers(const struct http_request *request, struct MHD_Response 
 		MHD_add_response_header(response, "Allow", answer->allow);
 	if (answer->wants_token)
 		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+	if (answer->is_gzip)
+		MHD_add_response_header(response, "Content-Encoding", "gzip");
 	if (answer->retry_after)
 		MHD_add_response_header(response, "Retry-After", answer->retry_after);
 	if (answer->notes.count)
@@ -230,6 +232,11 @@ static void begin_stream(struct http_request *request)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
 }
 
+static const char *get_header(struct MHD_Connection *mhd, const char *name)
+{
+	return MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name);
+}
+
 static void set_call(struct http_request *request, const char *path, const char *method,
 		     struct call *call)
 {
@@ -239,6 +246,8 @@ static void set_call(struct http_request *request, const char *path, const char 
 		.method = method,
 		.query = request->query,
 		.caller = &request->caller,
+		.accept = get_header(request->mhd, "Accept"),
+		.accept_encoding = get_header(request->mhd, "Accept-Encoding"),
 		.body = &request->body,
 		.answer = &request->answer,
 		.ready = answer_ready,
@@ -302,11 +311,6 @@ static void too_large(struct http_request *request)
 }
 
 /* ---- admission ---- */
-
-static const char *get_header(struct MHD_Connection *mhd, const char *name)
-{
-	return MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name);
-}
 
 /* Checks the client's certificate, once for a connection; the handshake is over. */
 static void check_certificate(struct http_request *request)

@@ -126,8 +126,9 @@ static int write_line(const struct rewriting *rewriting, const struct stacks *st
 	struct fresh_line line = {rewriting, out, .on = FRAME_TYPE_ROOT};
 	uint64_t weight = stacks_weight(stacks, old);
 
-	each_frame(stacks, old, write_frame, &line);
-	int r = buf_error(out);
+	/* A name may be empty: there is an address then, too. */
+	int r = buf_reserve(out, 1) ? each_frame(stacks, old, write_frame, &line) : 0;
+	r = r == 0 ? buf_error(out) : r;
 	if (r == 0)
 		r = common_add(result->common, COMMON_LEAVES, side, weight, out->data + line.leaf,
 			       out->len - line.leaf);

@@ -13,6 +13,36 @@ let footExtra = 0; /* px that the foot is higher */
 
 /* --- what is said --- */
 
+/* By unit: the least value that is told so, and sizes with their names. */
+const SCALES = new Map([
+	['us', [10000, [1e3, 'ms'], [1e6, 's'], [6e7, 'min'], [3.6e9, 'h']]],
+	['bytes', [10240, [2 ** 10, 'KiB'], [2 ** 20, 'MiB'], [2 ** 30, 'GiB'], [2 ** 40, 'TiB']]],
+]);
+
+/* An amount as people read it, as output/text/number.h has it. */
+function amount(value) {
+	const [least, ...steps] = SCALES.get(svg.dataset.unit) || [Infinity];
+
+	if (value < least)
+		return '';
+	const [size, name] = steps.filter((step, i) => !i || value >= step[0]).pop();
+	return ` = ${Math.round(value * 10 / size) / 10} ${name}`;
+}
+
+/* What frames mean that are no code. */
+const MEANINGS = new Map([
+	['[truncated]', 'stacks that are not followed to their root'],
+	['[unknown]', 'nothing is known of that address'],
+	['[jit]', 'code made at run time, whose process tells no name'],
+	['[jvm]', "stacks of the Java VM's own threads"],
+]);
+
+function meaning(f) {
+	const told = MEANINGS.get(f.name.replace(/_\[.\]$/, ''));
+
+	return told ? ': ' + told : '';
+}
+
 /* The name gives way to its numbers; what it does to the direction of text ends with it. */
 function show(f) {
 	const font = fontOf(details), beside = footExtra ? '' : matchedText.textContent;
@@ -22,7 +52,7 @@ function show(f) {
 		details.textContent = cut(font, HINT, room);
 		return;
 	}
-	const numbers = f.numbers + (target === root || !isInside(f) ? '' :
+	const numbers = f.numbers + amount(f.value) + meaning(f) + (target === root || !isInside(f) ? '' :
 		` · ${percent(f.value, target.value)} of this view`);
 
 	details.textContent = '\u2068' + cut(font, f.name, room - textWidth(font, numbers)) +
@@ -205,6 +235,14 @@ function prepareFrames() {
 	layer.addEventListener('focus', () => layer.matches(':focus-visible') && moveTo(at || target));
 }
 
+/* The tab of a picture that stands alone has its heading. */
+function nameTab() {
+	const title = document.createElementNS(svg.namespaceURI, 'title');
+
+	title.textContent = headingText;
+	svg.prepend(title);
+}
+
 function start() {
 	let pending = 0;
 
@@ -213,6 +251,8 @@ function start() {
 	searchControl.setAttribute('display', 'inline');
 	set(details, {role: 'status'});
 	set(matchedText, {role: 'status'});
+	if (alone)
+		nameTab();
 	prepareOver();
 	prepareField();
 	prepareFrames();

@@ -47,6 +47,12 @@ static void add_weight(const struct picture *picture, uint64_t weight)
 	add_grouped(picture->out, weight);
 	buf_char(picture->out, ' ');
 	add_unit(picture);
+	char text[NUMBER_MAX], *end = number_put_amount(text, weight, picture->unit);
+	if (end == text)
+		return;
+	buf_str(picture->out, " (");
+	buf_add(picture->out, text, (size_t)(end - text));
+	buf_char(picture->out, ')');
 }
 
 /* Adds a rate: " (98.2/s)". */

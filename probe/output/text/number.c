@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
+
 char *number_put(char *p, uint64_t value)
 {
 	char digits[20];
@@ -47,6 +49,41 @@ char *number_put_fixed(char *p, uint64_t value, int decimals, bool trim)
 		*p++ = '.';
 	for (int i = 0; i < count; i++)
 		*p++ = digits[i];
+	return p;
+}
+
+struct scale {
+	uint64_t size; /* in the unit that is scaled */
+	const char *name;
+};
+
+/* Writes the value in the largest scale that it has at least one of. */
+static char *put_scaled(char *p, uint64_t value, const struct scale *scales, size_t count)
+{
+	const struct scale *scale = scales;
+
+	for (size_t i = 1; i < count && value >= scales[i].size; i++)
+		scale = &scales[i];
+	p = number_put_fixed(p, number_share(value, 10, scale->size), 1, true);
+	*p++ = ' ';
+	size_t len = strlen(scale->name);
+	memcpy(p, scale->name, len);
+	return p + len;
+}
+
+char *number_put_amount(char *p, uint64_t value, const char *unit)
+{
+	static const struct scale times[] = {
+		{1000, "ms"}, {1000000, "s"}, {60000000, "min"}, {UINT64_C(3600000000), "h"}};
+	static const struct scale sizes[] = {{UINT64_C(1) << 10, "KiB"},
+					     {UINT64_C(1) << 20, "MiB"},
+					     {UINT64_C(1) << 30, "GiB"},
+					     {UINT64_C(1) << 40, "TiB"}};
+
+	if (strcmp(unit, "us") == 0 && value >= 10000)
+		return put_scaled(p, value, times, ARRAY_SIZE(times));
+	if (strcmp(unit, "bytes") == 0 && value >= 10240)
+		return put_scaled(p, value, sizes, ARRAY_SIZE(sizes));
 	return p;
 }
 

@@ -21,5 +21,12 @@ char *number_put_grouped(char *p, uint64_t value);
  * fraction. */
 char *number_put_fixed(char *p, uint64_t value, int decimals, bool trim);
 
+/*
+ * Writes an amount as people read it, with three digits or so: of "us" "48.8 s", of "bytes" "7
+ * MiB". Returns `p`, with nothing written, where the number itself is easy to read: under 10 ms and
+ * 10 KiB, and of other units.
+ */
+char *number_put_amount(char *p, uint64_t value, const char *unit);
+
 /* Returns value * scale / total, rounded, with 128 bits between; 0 if `total` is 0. */
 uint64_t number_share(uint64_t value, uint64_t scale, uint64_t total);

@@ -1,4 +1,5 @@
 """Each metric of a running daemon is in doc/metrics.md, each one there is shown, and /metrics and GET say the same."""
+import gzip
 import os
 import re
 import subprocess
@@ -104,6 +105,35 @@ def test_each_sentence_stands_alone(shown):
     """Grafana shows it alone."""
     for name, (_, help_) in shown.heads.items():
         assert not re.match(r"(Of )?(their|these|those|its|it|them)\b|Size of these|When it", help_, re.I), f"{name}: {help_}"
+
+
+def test_openmetrics_and_gzip_come_when_they_are_asked_for(profiler):
+    plain = profiler.get("/metrics")
+    assert plain.headers["Content-Type"].startswith("text/plain; version=0.0.4") and "Content-Encoding" not in plain.headers
+    asked = {"Accept": "application/openmetrics-text; version=1.0.0,text/plain;q=0.5", "Accept-Encoding": "gzip"}
+    answer = profiler.request("GET", "/metrics", headers=asked)
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert answer.headers["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    text = gzip.decompress(answer.body).decode()
+    assert text.endswith("\n# EOF\n")
+    families = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.M))
+    assert families["stackprobe_windows"] == "counter" and families["process_cpu_seconds"] == "counter"
+    samples = set(re.findall(r"^(\w+)[ {]", text, re.M))
+    for name, kind in families.items():
+        ends = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_count", "_sum")}[kind]
+        samples -= {name + end for end in ends}
+    assert not samples
+    assert "Content-Encoding" not in profiler.request("GET", "/metrics", headers={"Accept-Encoding": "gzip;q=0"}).headers
+    if tool := openmetrics_parser():
+        assert len(list(tool(text))) == len(families)
+
+
+def openmetrics_parser():
+    try:
+        from prometheus_client.openmetrics.parser import text_string_to_metric_families
+    except ImportError:
+        return None
+    return text_string_to_metric_families
 
 
 def test_names_of_exporters_tell_of_the_daemon(profiler):

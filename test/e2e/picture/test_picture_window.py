@@ -97,11 +97,25 @@ def test_the_legend_has_the_kinds_that_occur(draw):
     legend = "[...document.querySelectorAll('#legend text')].map((e) => e.textContent)"
     with draw() as picture:
         assert set(picture.page.run(legend)) == {
-            "process, thread", "marker", "native", "kernel", "JIT-compiled", "inlined",
-            "interpreted", "Python",
+            "process, thread", "marker", "native", "kernel",
+            "JIT-compiled", "inlined", "interpreted", "Python", "unit unknown",
         }  # fmt: skip
     with draw("[1]a;main;read_[k] 3\n") as picture:
-        assert set(picture.page.run(legend)) == {"process, thread", "native", "kernel"}
+        assert set(picture.page.run(legend)) == {"process, thread", "native", "kernel", "unit unknown"}
+    with draw("[1]a;main 30000\n", "--countname", "us") as picture:
+        assert set(picture.page.run(legend)) == {"process, thread", "native"}
+        assert "30,000 us (30 ms)" in picture.text("facts")
+        frame = picture.frame("main")
+        picture.page.move(frame.x, frame.y)
+        assert picture.text("details") == "main (30,000 us, 100.00%) = 30 ms"
+
+
+def test_markers_are_explained_and_the_tab_has_the_title(draw):
+    with draw("[1]a;[truncated];f 30\n", "--title", "What runs") as picture:
+        frame = picture.frame("[truncated]")
+        picture.page.move(frame.x, frame.y)
+        assert picture.text("details") == "[truncated] (30 samples, 100.00%): stacks that are not followed to their root"
+        assert picture.page.run("document.title") == "What runs"
 
 
 # The address

@@ -123,6 +123,33 @@ static void every_byte_becomes_xml_within_its_room(void **state)
 	}
 }
 
+static void amounts_are_as_people_read_them(void **state)
+{
+	static const struct {
+		uint64_t value;
+		const char *unit, *text;
+	} amounts[] = {
+		{9999, "us", ""},
+		{10000, "us", "10 ms"},
+		{48754908, "us", "48.8 s"},
+		{90000000, "us", "1.5 min"},
+		{UINT64_C(7200000000), "us", "2 h"},
+		{10239, "bytes", ""},
+		{10240, "bytes", "10 KiB"},
+		{7340032, "bytes", "7 MiB"},
+		{UINT64_MAX, "bytes", "16777216 TiB"},
+		{123456, "samples", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(amounts); i++) {
+		char text[NUMBER_MAX + 1];
+
+		*number_put_amount(text, amounts[i].value, amounts[i].unit) = '\0';
+		assert_string_equal(text, amounts[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +157,7 @@ int main(void)
 		cmocka_unit_test(thousands_are_set_apart),
 		cmocka_unit_test(zeros_at_the_end_of_a_fraction_are_left_out),
 		cmocka_unit_test(shares_are_exact_for_any_weight),
+		cmocka_unit_test(amounts_are_as_people_read_them),
 		cmocka_unit_test(every_byte_becomes_xml_within_its_room),
 	};
 
