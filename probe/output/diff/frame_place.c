@@ -74,7 +74,7 @@ static bool find_address(const char *name, size_t len, struct place_in_name *pla
 /* `JS:*function file:12:5` */
 static bool find_javascript(const char *name, size_t len, struct place_in_name *place)
 {
-	uint64_t column;
+	uint64_t column = 0;
 
 	if (len < 4 || memcmp(name, "JS:", 3) != 0)
 		return false;
