@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sched/sched_params.h"
@@ -291,8 +292,7 @@ static void greet_user(const struct daemon *daemon)
 	}
 	if (probes & WANTED_SCHED)
 		fputs(" sched", stderr);
-	fprintf(stderr, ". 'curl http://%s:%d/flamegraph' shows it.\n", conf->bind_addr,
-		server_port(daemon->server));
+	fputs(". GET /flamegraph shows it.\n", stderr);
 }
 
 static bool is_low(int port)
@@ -345,6 +345,19 @@ static int run_daemon(struct daemon *daemon)
 	return r < 0 ? EXIT_FAILED : 0;
 }
 
+/* Whether standard error is the journal's, which adds the times. A terminal may inherit the
+ * variable. Source: systemd.exec(5), $JOURNAL_STREAM */
+static bool logs_to_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat status;
+
+	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
+	       fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device &&
+	       status.st_ino == inode;
+}
+
 int daemon_command(int argc, char **argv)
 {
 	struct daemon daemon = {0};
@@ -354,7 +367,7 @@ int daemon_command(int argc, char **argv)
 	if (r >= 0)
 		return r;
 	r = 0;
-	if (!getenv("JOURNAL_STREAM"))
+	if (!logs_to_journal())
 		log_set_times();
 	if (options_read_conf(&daemon.options, &daemon.conf, &why) < 0) {
 		log_error("%s", why.text);

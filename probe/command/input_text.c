@@ -144,11 +144,11 @@ void input_text_done(struct input_text *text)
 		munmap(text->data, text->reserved);
 }
 
-void difference_print(const struct difference *difference)
+void difference_print(const struct difference *difference, bool negate)
 {
 	_cleanup_buf_ struct buf warnings = BUF_INIT(65536);
 
-	difference_warnings(difference, &warnings);
+	difference_warnings(difference, negate, &warnings);
 	for (size_t at = 0; at < warnings.len;) {
 		const char *line = warnings.data + at;
 		const char *end = memchr(line, '\n', warnings.len - at);

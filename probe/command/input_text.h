@@ -2,6 +2,7 @@
 /* Folded text that a command reads from a file or from standard input. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/cleanup.h"
@@ -33,7 +34,7 @@ void input_text_done(struct input_text *text);
 
 /* Prints the difference's warnings, a line each. */
 struct difference;
-void difference_print(const struct difference *difference);
+void difference_print(const struct difference *difference, bool negate);
 
 /* Prints how many lines were left out. */
 void input_text_left_out(const struct stacks *stacks);

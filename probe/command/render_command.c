@@ -188,7 +188,7 @@ static int draw_difference(const struct stacks *raw, struct render_request *requ
 
 	if (r < 0)
 		return r;
-	difference_print(&difference);
+	difference_print(&difference, request->svg.negate);
 	return stacks_svg_write(&difference.stacks, &request->svg);
 }
 

@@ -235,6 +235,10 @@ void engine_refresh(struct engine *engine);
 int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
 		     const struct live_heap_request *request);
 
+/* Has what processes held when they ended be shown by engine_read_held(), for 10 s. Call it before
+ * anything runs. */
+void engine_keep_ended(struct engine *engine);
+
 /* Returns where source lines are found, for profile/render.h; borrowed. */
 const struct render_lines *engine_lines(const struct engine *engine);
 

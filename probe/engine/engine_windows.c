@@ -294,6 +294,14 @@ void engine_unheld(const struct engine *engine, uint64_t unheld[VIEWS])
 	unheld[VIEW_MMAP] = counters.lost[kind_of_heap()][LOST_MAPPED_FULL];
 }
 
+#define ENDED_KEPT_NS (10 * NS_PER_S)
+
+void engine_keep_ended(struct engine *engine)
+{
+	live_heap_keep_ended(engine->live_heap);
+	drain_keep_ended(engine->drain, ENDED_KEPT_NS);
+}
+
 int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
 		     const struct live_heap_request *request)
 {

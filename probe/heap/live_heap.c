@@ -35,6 +35,7 @@ struct live_heap {
 	struct mm_epochs *epochs;
 	struct mmap_ranges *mapped;
 	bool running;
+	bool keeps_ended; /* live_heap_keep_ended() */
 	uint64_t since_ns;
 	int64_t since;	  /* of loop_real_ns() */
 	uint64_t read_ns; /* when the last reading was submitted */
@@ -159,9 +160,15 @@ static bool was_target(const struct live_heap *live_heap, const struct life_even
 		targets_subscribers(targets, before, kind_of_heap()));
 }
 
+void live_heap_keep_ended(struct live_heap *live_heap)
+{
+	live_heap->keeps_ended = true;
+}
+
 void live_heap_on_life(struct live_heap *live_heap, const struct life_event *event)
 {
-	bool begins = event->kind == LIFE_EXEC || event->kind == LIFE_EXIT ||
+	bool ends = event->kind == LIFE_EXIT && !live_heap->keeps_ended;
+	bool begins = event->kind == LIFE_EXEC || ends ||
 		      (event->kind == LIFE_RENAME && !was_target(live_heap, event));
 
 	if (!live_heap->running || !begins)
@@ -209,7 +216,9 @@ static void list_target(void *arg, struct target *target)
 	int pid = listing->request->filter.pid;
 	uint32_t wanting = targets_subscribers(live_heap->setup.targets, target, kind_of_heap());
 
-	if (!target_is_alive(target) || (!wanting && !target_is_undecided(target)))
+	bool is_kept =
+		live_heap->keeps_ended && target->state == TARGET_ENDED && !target->ended_by_exec;
+	if ((!target_is_alive(target) && !is_kept) || (!wanting && !target_is_undecided(target)))
 		return;
 	if (array_grow(reading->owners, listing->capacity, reading->owners_count + 1, 64) < 0) {
 		listing->failed = true;
@@ -251,7 +260,7 @@ static int list_owners(const struct live_heap *live_heap, const struct live_heap
 	tracer_read_life(live_heap->setup.tracer); /* so that new processes are known */
 	reading->listed_ns = clock_ns(CLOCK_MONOTONIC);
 	listing.asleep_ns = clock_ns(CLOCK_BOOTTIME) - reading->listed_ns;
-	target_table_each(targets_table(live_heap->setup.targets), list_target, &listing);
+	target_table_each_ever(targets_table(live_heap->setup.targets), list_target, &listing);
 	if (listing.failed)
 		return -ENOMEM;
 	if (reading->owners_count)

@@ -39,6 +39,9 @@ void live_heap_start(struct live_heap *live_heap, uint64_t since_ns);
 /* Tells that the probe has stopped. Forgets all; cached stacks after the jobs submitted so far. */
 void live_heap_stop(struct live_heap *live_heap);
 
+/* Has what processes held when they ended be shown, as long as their targets are known. */
+void live_heap_keep_ended(struct live_heap *live_heap);
+
 /*
  * Takes an event of a process's life; call it before targets_on_life(). A process that becomes a
  * target by a new name starts with nothing: its frees before weren't seen.

@@ -118,18 +118,18 @@ static const struct profile *shown_profile(const struct render *render)
 static void write_all(struct render *render)
 {
 	const struct profile *profile = shown_profile(render);
-	struct profile_meta meta;
+	struct profile_meta *meta = &render->meta;
 
 	render->error = tree_weigh(profile->tree, render->node, &render->total);
-	profile_describe(profile, render->node, render->host, &meta);
-	meta.icicle = render->icicle;
-	meta.header = render->header;
-	meta.places = render->places;
-	meta.pprof_labels = render->labels;
+	profile_describe(profile, render->node, render->host, meta);
+	meta->icicle = render->icicle;
+	meta->header = render->header;
+	meta->places = render->places;
+	meta->pprof_labels = render->labels;
 	for (int i = 0; i < RENDER_OUTPUTS_MAX && render->error == 0; i++) {
 		if (!render->outputs[i])
 			continue;
-		render->error = render->outputs[i]->write(profile->tree, render->node, &meta,
+		render->error = render->outputs[i]->write(profile->tree, render->node, meta,
 							  &render->content[i]);
 		if (render->error == 0)
 			render->error = buf_error(&render->content[i]);

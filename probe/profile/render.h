@@ -47,6 +47,8 @@ struct render {
 	/* the answer; done() may take the buffers over */
 	int error;
 	uint64_t total; /* rendered weight; 0: nothing was written */
+	struct profile_meta
+		meta; /* what is told of it; borrows from the profile and the question */
 	struct buf content[RENDER_OUTPUTS_MAX];
 
 	/* private */

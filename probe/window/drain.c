@@ -197,6 +197,11 @@ void drain_request(struct drain *drain, void (*done)(void *arg), void *arg)
 		begin_drain(drain);
 }
 
+void drain_keep_ended(struct drain *drain, uint64_t ns)
+{
+	drain->kept_ns = ns;
+}
+
 void drain_ended(struct drain *drain)
 {
 	drain->ends = drain->empties; /* else the kernel's maps aren't ready for the next window */
@@ -206,7 +211,7 @@ void drain_ended(struct drain *drain)
 	for (int i = 0; i < CODES_KINDS; i++)
 		code_cache_sweep(drain->setup.codes[i]);
 	if (drain->started) {
-		targets_sweep(drain->setup.targets, drain->swapped_ns);
+		targets_sweep(drain->setup.targets, drain->swapped_ns - drain->kept_ns);
 		symbol_files_trim(drain->setup.files, IDLE_FILES_KEPT);
 	}
 	trim_memory();

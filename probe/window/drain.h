@@ -78,6 +78,9 @@ int64_t drain_time(const struct drain *drain);
 /* Like drain_time(), CLOCK_MONOTONIC ns; 0: none was read. */
 uint64_t drain_ended_ns(const struct drain *drain);
 
+/* Has targets that ended be kept for so long after their window was read, for what they held. */
+void drain_keep_ended(struct drain *drain, uint64_t ns);
+
 struct drain_stats {
 	uint64_t unwanted[PROBE_COUNT]; /* samples of processes that didn't match after all */
 	uint64_t lost[LOSERS_COUNT][LOST_COUNT]; /* events lost by the daemon */

@@ -181,7 +181,7 @@ static void draw_difference(struct stacks *stacks, uint8_t wish)
 		demand(difference.stacks.totals[side] == stacks->totals[side]);
 		demand(difference.comparable.texts[side].len <= 2 * stacks->count * 20 + (1 << 20));
 	}
-	difference_warnings(&difference, &said);
+	difference_warnings(&difference, wish & 8, &said);
 	demand(stacks_svg_write(&difference.stacks, &svg) == 0 && buf_error(&picture) == 0);
 	demand(report_write(stacks, &rows, &table) == 0);
 }

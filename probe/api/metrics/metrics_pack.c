@@ -12,7 +12,7 @@
 #define OPEN_METRICS "application/openmetrics-text"
 #define TOTAL	     "_total"
 #define PACKED_LEAST 1024      /* bytes: smaller ones aren't packed … */
-#define PACKED_MOST  (1 << 20) /* … nor larger ones, which would hold up the loop */
+#define PACKED_MOST  (1 << 18) /* … nor larger ones, which would hold up the loop */
 
 static void replace_body(struct answer *answer, struct buf *body)
 {

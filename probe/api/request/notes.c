@@ -40,6 +40,10 @@ void notes_explain(struct notes *notes, const char *format, ...)
 void notes_unknown(struct notes *notes, const char *where, const char *key,
 		   const char *const *known, size_t count)
 {
+	if (!notes || notes->count >= WARNINGS_MAX) {
+		notes_warn(notes, "%s", ""); /* it is counted */
+		return;
+	}
 	const char *meant = near_word(key, known, count);
 	char all[WARNING_BYTES] = "";
 	size_t len = 0;

@@ -72,12 +72,12 @@ static int add_container(struct request *request, enum container_by by, const ch
 {
 	char wrong[256];
 
-	if (by == BY_CGROUP) {
+	if (by == BY_CGROUP)
 		text = cgroup_path(text);
-		check_cgroup(request, text);
-	}
 	switch (snoopers_add_container(request->spec->snoopers, by, text, pod_namespace)) {
 	case 0:
+		if (by == BY_CGROUP)
+			check_cgroup(request, text);
 		return 0;
 	case -E2BIG:
 		return bad_entry(request, by, "it is too long");

@@ -76,9 +76,9 @@ static int take_name(struct request *request, const cJSON *entry)
 	const cJSON *comm = request_member(entry, "comm"), *list = request_member(entry, "probe");
 	uint32_t probes = 0;
 
-	/* A cmdline alone is enough: then any name will do. */
-	if (!cJSON_IsObject(entry) ||
-	    (comm ? !cJSON_IsString(comm) : !request_member(entry, "cmdline")))
+	/* A cmdline alone is enough: then any name will do. An empty one would choose everybody. */
+	const char *line = cJSON_GetStringValue(request_member(entry, "cmdline"));
+	if (!cJSON_IsObject(entry) || (comm ? !cJSON_IsString(comm) : !line || !line[0]))
 		return bad_snooper(request, "proc_name", "");
 	request_check_keys(request, "snoopers.proc_name", entry, &known);
 	const char *cmdline = optional_text(entry, "cmdline", CMDLINE_MAX);

@@ -52,7 +52,7 @@ static const char usage[] =
 	"  -e, --event PROBE,...    what is recorded (default %s)\n"
 	"      --view VIEW          of %s: alloc (default); inuse, mmap: what the processes "
 	"hold\n"
-	"                           at the end of what they got since the begin\n"
+	"                           at the end, theirs or the recording's, of what they got\n"
 	"  -d, --duration SECONDS   end after that time, fractions allowed\n"
 	"  -F, --frequency HZ       samples a second of each busy CPU, 1 to 1000 (default 100)\n"
 	"  -o, --output FILE        .svg, .folded, .json, .jsonl or .pb.gz (default\n"
@@ -313,9 +313,7 @@ static int take_wishes(struct record_options *options)
 		options->detail.frames = given.frames;
 	if (!options->period_ns)
 		options->period_ns = params_period_ns(&spec->params);
-	options->max_overhead = record_wishes_have(&options->wishes, "max_overhead")
-					? (unsigned)spec->params.max_overhead
-					: 0;
+	options->max_overhead_given = record_wishes_have(&options->wishes, "max_overhead");
 	return GO_ON;
 }
 
@@ -343,9 +341,6 @@ static int check_record_options(struct record_options *options)
 			 kind_get(kind_of_heap())->name);
 		return usage_error(what, NULL);
 	}
-	if (options->view != VIEW_ALL && options->command)
-		return usage_error("what a command holds is gone when it ends: --view with -p",
-				   NULL);
 	r = choose_output(options);
 	if (r == GO_ON && options->normalize && !options->before)
 		r = usage_error("--normalize needs --compare BEFORE", NULL);

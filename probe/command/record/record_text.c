@@ -34,6 +34,8 @@ int record_text_top(const struct record_options *options, const struct profile_m
 	_cleanup_buf_ struct buf table = BUF_INIT(TEXT_MAX);
 	int r = read_text(&stacks, text);
 
+	if ((options->probes & (options->probes - 1)) != 0) /* which of several it is */
+		buf_printf(&table, "%s\n", meta->title);
 	if (r == 0)
 		r = report_write(&stacks, &wish, &table);
 	if (r == 0 &&
@@ -70,7 +72,7 @@ int record_text_compare(const struct record_options *options, const struct profi
 	if (r == 0)
 		r = difference_make(&difference, &raw, PLACES_BY_VERSION, false, &svg);
 	if (r == 0) {
-		difference_print(&difference);
+		difference_print(&difference, false);
 		r = stacks_svg_write(&difference.stacks, &svg);
 	}
 	if (r < 0)

@@ -205,15 +205,20 @@ int record_wishes_spec(const struct record_wishes *wishes, struct spec *spec)
 	_cleanup_buf_ struct buf body = BUF_INIT(REQUEST_BODY_MAX);
 	const struct bounds bounds = {0};
 	struct rules rules = flamegraph_rules;
+	struct notes notes = {0};
 	struct why why;
 
 	put_body(&body, wishes);
 	if (!buf_reserve(&body, 1) || buf_error(&body)) /* for the parser's NUL */
 		return no_memory();
 	rules.everybody = true; /* a command, or pids, may be chosen instead */
-	int r = request_parse(body.data, body.len, &rules, NULL, &bounds, spec, NULL, NULL, &why);
+	int r = request_parse(body.data, body.len, &rules, NULL, &bounds, spec, NULL, &notes, &why);
 	if (r == -ENOMEM)
 		return no_memory();
+	for (unsigned i = 0; i < notes.count && i < WARNINGS_MAX; i++)
+		fprintf(stderr, "stackprobe: %s\n", notes.warnings[i]);
+	if (r < 0 && notes.detail[0])
+		fprintf(stderr, "stackprobe: %s\n", notes.detail);
 	return r < 0 ? usage_error(why.text, NULL) : 0;
 }
 

@@ -62,7 +62,7 @@ static void report_few(const struct render *render, const struct profile_meta *m
 	else if (render->total && !meta->event_name && !meta->by_bytes &&
 		 render->total < FEW_SAMPLES)
 		fprintf(stderr, " (few samples: a share may be off by %.0f percentage points)",
-			ceil(FEW_ERROR / sqrt((double)render->total)));
+			ceil(FEW_ERROR / sqrt((double)meta->samples)));
 }
 
 static void report_written(const struct record_writer *writer, const struct render *render,
@@ -106,20 +106,19 @@ static int use_rendered(struct record_writer *writer, struct render *render)
 {
 	const struct record_options *options = writer->options;
 	struct buf *content = &render->content[0];
-	struct profile_meta meta;
-
-	profile_describe(render->profile, TREE_ROOT, writer->core->host, &meta);
+	const struct profile_meta *meta = &render->meta;
 	int r = 0;
+
 	if (options->before) {
 		content->len = 0;
-		r = record_text_compare(options, &meta, &render->content[1], content);
+		r = record_text_compare(options, meta, &render->content[1], content);
 	}
 	if (r == 0 && options->writes_file)
 		r = record_file_write(&writer->files[writer->probe], content->data, content->len);
 	if (r < 0)
 		return r;
-	report_written(writer, render, &meta);
-	return options->top ? record_text_top(options, &meta, &render->content[1]) : 0;
+	report_written(writer, render, meta);
+	return options->top ? record_text_top(options, meta, &render->content[1]) : 0;
 }
 
 static void profile_rendered(void *arg, struct render *render)

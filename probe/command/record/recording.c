@@ -276,8 +276,8 @@ static int set_params(struct engine *engine, const struct record_options *option
 			r = engine_set_values(engine, probe, &options->spec.params.probes[probe],
 					      why);
 	}
-	if (options->max_overhead)
-		engine_set_max_overhead(engine, options->max_overhead);
+	if (options->max_overhead_given)
+		engine_set_max_overhead(engine, (unsigned)options->spec.params.max_overhead);
 	if (r == 0 && record_wishes_choose(&options->wishes)) {
 		r = engine_set_snoopers(engine, FEATURE_FLAMEGRAPH, options->spec.snoopers);
 		if (r < 0)
@@ -363,6 +363,8 @@ static int begin_recording(struct recording *recording)
 		recording_fail(recording, "can't record", strerror(-r));
 		return r;
 	}
+	if (recording->options->view != VIEW_ALL && recording->options->command)
+		engine_keep_ended(recording->core.engine);
 	r = arm_processes(recording, &why);
 	if (r < 0) {
 		recording_fail(recording, "can't record", why.text);

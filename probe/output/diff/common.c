@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/intern.h"
+#include "output/text/escape.h"
 
 #define NAMES_BYTES_MAX (256u << 20)
 #define NAMED_MAX	3  /* names in a sentence */
@@ -125,8 +126,8 @@ void common_lacking(const struct common *common, enum common_kind kind, enum sta
 		size_t len;
 		const char *name = intern_get(of->names, (uint32_t)number, &len);
 
-		buf_printf(out, "%s`%.*s` (%.0f %%)", i ? ", " : "",
-			   (int)(len < NAME_BYTES_MAX ? len : NAME_BYTES_MAX), name,
-			   share_of(of, (size_t)number, side) * 100);
+		buf_printf(out, "%s`", i ? ", " : "");
+		folded_name(out, name, len < NAME_BYTES_MAX ? len : NAME_BYTES_MAX);
+		buf_printf(out, "` (%.0f %%)", share_of(of, (size_t)number, side) * 100);
 	}
 }

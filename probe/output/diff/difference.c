@@ -37,7 +37,8 @@ int difference_make(struct difference *difference, const struct stacks *raw,
 	struct stacks *stacks = &difference->stacks;
 	int r;
 
-	*difference = (struct difference){.stacks = {.normalize = raw->normalize}};
+	*difference =
+		(struct difference){.stacks = {.normalize = raw->normalize, .is_rewritten = true}};
 	r = comparable_make(&difference->comparable, raw, places);
 	for (int side = 0; r == 0 && side < 2; side++) {
 		const struct buf *text = &difference->comparable.texts[side];
@@ -60,41 +61,54 @@ void difference_done(struct difference *difference)
 	comparable_done(&difference->comparable);
 }
 
-static void warn_units(const struct folded_header headers[2], struct buf *out)
-{
-	const struct folded_header *after = &headers[STACKS_AFTER],
-				   *before = &headers[STACKS_BEFORE];
+/* What is told of both sides, in the words of who asked: with `negate` the side STACKS_AFTER is the
+ * older profile. */
+struct warning_words {
+	const struct difference *difference;
+	const char *words[2]; /* by side */
+	struct buf *out;
+};
 
-	if (strcmp(after->unit, before->unit) != 0)
-		buf_printf(out, "before counts %s, after %s\n", before->unit, after->unit);
-	else if (after->counts && after->period_ns && before->period_ns &&
+static void warn_units(const struct warning_words *words)
+{
+	const struct stacks *stacks = &words->difference->stacks;
+	const struct folded_header *after = &stacks->headers[STACKS_AFTER],
+				   *before = &stacks->headers[STACKS_BEFORE];
+
+	if (after->unit[0] && before->unit[0] && strcmp(after->unit, before->unit) != 0)
+		buf_printf(words->out, "%s counts %s, %s %s\n", words->words[STACKS_BEFORE],
+			   before->unit, words->words[STACKS_AFTER], after->unit);
+	else if (!stacks->normalize && after->counts && after->period_ns && before->period_ns &&
 		 after->period_ns != before->period_ns)
-		buf_printf(out,
-			   "before has a sample each %" PRIu64 " us, after each %" PRIu64
+		buf_printf(words->out,
+			   "%s has a sample each %" PRIu64 " us, %s each %" PRIu64
 			   " us: --normalize compares shares\n",
-			   before->period_ns / 1000, after->period_ns / 1000);
+			   words->words[STACKS_BEFORE], before->period_ns / 1000,
+			   words->words[STACKS_AFTER], after->period_ns / 1000);
 }
 
-static void warn_lengths(const struct stacks *stacks, struct buf *out)
+static void warn_lengths(const struct warning_words *words)
 {
+	const struct stacks *stacks = &words->difference->stacks;
 	uint64_t after = folded_header_took_ms(&stacks->headers[STACKS_AFTER]);
 	uint64_t before = folded_header_took_ms(&stacks->headers[STACKS_BEFORE]);
 	uint64_t longer = after > before ? after : before, shorter = after + before - longer;
 
 	if (shorter && !stacks->normalize && (longer - shorter) * 100 > longer * OTHER_PERCENT)
-		buf_printf(out, "before took %.1f s, after %.1f s: --normalize compares shares\n",
-			   (double)before / 1000, (double)after / 1000);
+		buf_printf(words->out, "%s took %.1f s, %s %.1f s: --normalize compares shares\n",
+			   words->words[STACKS_BEFORE], (double)before / 1000,
+			   words->words[STACKS_AFTER], (double)after / 1000);
 }
 
-static void add_lacking(const struct common *common, enum common_kind kind, const char *what,
-			struct buf *out)
+static void add_lacking(const struct warning_words *words, enum common_kind kind, const char *what)
 {
-	static const char *const only[2] = {"after", "before"};
+	const struct common *common = words->difference->comparable.common;
+	struct buf *out = words->out;
 
 	for (int side = 1; side >= 0; side--) {
 		size_t begin = out->len;
 
-		buf_printf(out, "; %s only %s: ", what, only[side]);
+		buf_printf(out, "; %s only %s: ", what, words->words[side]);
 		size_t named = out->len;
 		common_lacking(common, kind, side, out);
 		if (out->len == named)
@@ -102,37 +116,44 @@ static void add_lacking(const struct common *common, enum common_kind kind, cons
 	}
 }
 
-static void warn_common(const struct difference *difference, struct buf *out)
+static void warn_common(const struct warning_words *words)
 {
-	const struct common *common = difference->comparable.common;
+	const struct common *common = words->difference->comparable.common;
 	unsigned processes = common_percent(common, COMMON_PROCESSES);
 	unsigned leaves = common_percent(common, COMMON_LEAVES);
 
 	if (processes >= LITTLE_PERCENT && leaves >= LITTLE_PERCENT)
 		return;
-	buf_printf(out, "the profiles have little in common: %u %% by processes, %u %% by leaves",
+	buf_printf(words->out,
+		   "the profiles have little in common: %u %% by processes, %u %% by leaves",
 		   processes, leaves);
 	if (processes < LITTLE_PERCENT)
-		add_lacking(common, COMMON_PROCESSES, "processes", out);
+		add_lacking(words, COMMON_PROCESSES, "processes");
 	if (leaves < LITTLE_PERCENT)
-		add_lacking(common, COMMON_LEAVES, "leaves", out);
-	buf_char(out, '\n');
+		add_lacking(words, COMMON_LEAVES, "leaves");
+	buf_char(words->out, '\n');
 }
 
-void difference_warnings(const struct difference *difference, struct buf *out)
+void difference_warnings(const struct difference *difference, bool negate, struct buf *out)
 {
 	const struct stacks *stacks = &difference->stacks;
+	const struct warning_words words = {
+		.difference = difference,
+		.words = {[STACKS_AFTER] = negate ? "before" : "after",
+			  [STACKS_BEFORE] = negate ? "after" : "before"},
+		.out = out,
+	};
 	size_t versions = difference->comparable.versions;
 
 	if (stacks->has_header[0] && stacks->has_header[1]) {
-		warn_units(stacks->headers, out);
-		warn_lengths(stacks, out);
+		warn_units(&words);
+		warn_lengths(&words);
 	}
 	if (stacks->totals[0] && stacks->totals[1])
-		warn_common(difference, out);
+		warn_common(&words);
 	if (versions)
 		buf_printf(out,
 			   "lines and addresses of %zu source file%s or module%s are left out of "
-			   "names, as versions differ (--places keep leaves them in)\n",
+			   "names, as versions seem to differ (--places keep leaves them in)\n",
 			   versions, versions == 1 ? "" : "s", versions == 1 ? "" : "s");
 }

@@ -24,5 +24,6 @@ void difference_done(struct difference *difference);
 #define _cleanup_difference_ _cleanup_(difference_done)
 
 /* Adds a line for each fact that makes the difference mislead: other units, rates or lengths,
- * little in common; and one if lines and addresses were left out. */
-void difference_warnings(const struct difference *difference, struct buf *out);
+ * little in common (`negate`: as in struct stacks_svg); and one if lines and addresses were left
+ * out. */
+void difference_warnings(const struct difference *difference, bool negate, struct buf *out);

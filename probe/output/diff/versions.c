@@ -127,18 +127,27 @@ static double share_at(const struct placed *lines, size_t count, uint64_t number
 	return low < count && lines[low].key.number == number ? lines[low].shares[STACKS_AFTER] : 0;
 }
 
-/* Returns how much of the two profiles agrees in one function if BEFORE's lines are moved, with
- * both scaled to 1. */
-static double lines_agreement(const struct placed *lines, size_t count, const double sums[2],
-			      uint64_t move)
-{
-	double sum = 0;
+/* How well BEFORE's lines of one function are AFTER's if they are moved. */
+struct line_move {
+	uint64_t by;
+	double agrees;	/* the smaller share of each line, with both sides scaled to 1 */
+	unsigned lines; /* that both have */
+};
 
-	for (size_t i = 0; i < count; i++)
-		sum += smaller_share(lines[i].shares[STACKS_BEFORE] / sums[STACKS_BEFORE],
-				     share_at(lines, count, lines[i].key.number + move) /
-					     sums[STACKS_AFTER]);
-	return sum;
+static struct line_move try_move(const struct placed *lines, size_t count, const double sums[2],
+				 uint64_t by)
+{
+	struct line_move move = {.by = by};
+
+	for (size_t i = 0; i < count; i++) {
+		double before = lines[i].shares[STACKS_BEFORE] / sums[STACKS_BEFORE];
+		double after =
+			share_at(lines, count, lines[i].key.number + by) / sums[STACKS_AFTER];
+
+		move.agrees += smaller_share(before, after);
+		move.lines += before > 0 && after > 0;
+	}
+	return move;
 }
 
 /* Finds the heaviest lines of one side. Returns how many. */
@@ -162,20 +171,21 @@ static size_t find_heaviest(const struct placed *lines, size_t count, enum stack
 	return found;
 }
 
-/* Returns the agreement of the move that agrees most. */
-static double best_agreement(const struct placed *lines, size_t count, const double sums[2])
+/* Returns the move that agrees most; of equal ones none. */
+static struct line_move best_move(const struct placed *lines, size_t count, const double sums[2])
 {
 	size_t before[MOVES_MAX], after[MOVES_MAX];
 	size_t befores = find_heaviest(lines, count, STACKS_BEFORE, before);
 	size_t afters = find_heaviest(lines, count, STACKS_AFTER, after);
-	double best = lines_agreement(lines, count, sums, 0);
+	struct line_move best = try_move(lines, count, sums, 0);
 
 	for (size_t i = 0; count <= LINES_MAX && i < befores; i++) {
 		for (size_t j = 0; j < afters; j++) {
-			uint64_t move = lines[after[j]].key.number - lines[before[i]].key.number;
-			double agrees = lines_agreement(lines, count, sums, move);
+			uint64_t by = lines[after[j]].key.number - lines[before[i]].key.number;
+			struct line_move move = try_move(lines, count, sums, by);
 
-			best = agrees > best ? agrees : best;
+			if (move.agrees > best.agrees)
+				best = move;
 		}
 	}
 	return best;
@@ -185,7 +195,23 @@ struct judged {
 	double shares[2];
 	double agrees, best; /* of functions that both have, by their weight */
 	double common;	     /* weight at places that both have */
+	/* Two lines have moved by the same: two of a function, or one of two functions. One alone
+	 * may be another line of the same code that runs more now. */
+	bool has_moved;
+	uint64_t moves[MOVES_MAX]; /* of functions with one line that moved */
+	size_t moves_count;
 };
+
+static void note_move(struct judged *judged, const struct line_move *move)
+{
+	if (!move->by)
+		return;
+	judged->has_moved |= move->lines > 1;
+	for (size_t i = 0; i < judged->moves_count; i++)
+		judged->has_moved |= judged->moves[i] == move->by;
+	if (judged->moves_count < MOVES_MAX)
+		judged->moves[judged->moves_count++] = move->by;
+}
 
 static void judge_function(struct judged *judged, const struct placed *lines, size_t count)
 {
@@ -203,15 +229,17 @@ static void judge_function(struct judged *judged, const struct placed *lines, si
 		judged->shares[side] += sums[side];
 	if (!lines->is_line || sums[0] <= 0 || sums[1] <= 0)
 		return;
-	judged->agrees += (sums[0] + sums[1]) * lines_agreement(lines, count, sums, 0);
-	judged->best += (sums[0] + sums[1]) * best_agreement(lines, count, sums);
+	struct line_move best = best_move(lines, count, sums);
+	judged->agrees += (sums[0] + sums[1]) * try_move(lines, count, sums, 0).agrees;
+	judged->best += (sums[0] + sums[1]) * best.agrees;
+	note_move(judged, &best);
 }
 
 static bool is_other(const struct judged *judged, bool is_line)
 {
 	if (judged->shares[0] < SHARE_LEAST || judged->shares[1] < SHARE_LEAST)
 		return false;
-	return is_line ? judged->agrees < AGREES_LEAST * judged->best
+	return is_line ? judged->has_moved && judged->agrees < AGREES_LEAST * judged->best
 		       : judged->common < COMMON_LEAST * (judged->shares[0] + judged->shares[1]);
 }
 

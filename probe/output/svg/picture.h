@@ -30,10 +30,11 @@ struct picture_setup {
 	bool is_diff;			 /* colours say which frames grew and which shrank */
 	uint64_t max_change;		 /* diff: the change that gets the strongest colour */
 	uint64_t total_before;		 /* diff: weight of the profile before */
-	struct change_rules rules;	 /* diff: which changes are coloured */
-	uint64_t took_ms[2];		 /* diff: time of after and before; 0: unknown */
-	unsigned common;		 /* diff: what both have in common, in percent */
-	bool has_common;		 /* diff: `common` is known */
+	bool negate; /* diff: the widths are those of the older profile, `before` is the newer */
+	struct change_rules rules; /* diff: which changes are coloured */
+	uint64_t took_ms[2];	   /* diff: time of after and before; 0: unknown */
+	unsigned common;	   /* diff: what both have in common, in percent */
+	bool has_common;	   /* diff: `common` is known */
 };
 
 struct picture {

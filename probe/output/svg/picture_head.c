@@ -74,15 +74,16 @@ static void add_rate_of(struct buf *out, uint64_t weight, uint64_t took_ms)
 static void add_compared(const struct picture *picture)
 {
 	const struct picture_setup *setup = &picture->setup;
-	uint64_t after = setup->total, before = setup->total_before;
+	uint64_t after = setup->negate ? setup->total_before : setup->total;
+	uint64_t before = setup->negate ? setup->total : setup->total_before;
 	uint64_t change = after > before ? after - before : before - after;
 	struct buf *out = picture->out;
 	char text[NUMBER_MAX];
 
-	add_rate_of(out, after, setup->took_ms[0]);
-	buf_str(out, " · before ");
-	add_weight(picture, before);
-	add_rate_of(out, before, setup->took_ms[1]);
+	add_rate_of(out, setup->total, setup->took_ms[0]);
+	buf_str(out, setup->negate ? " · after " : " · before ");
+	add_weight(picture, setup->total_before);
+	add_rate_of(out, setup->total_before, setup->took_ms[1]);
 	if (before) {
 		buf_str(out, after < before ? " · -" : " · +");
 		buf_add(out, text,

@@ -66,10 +66,13 @@ static bool take_header(struct stacks *stacks, enum stacks_side side, const char
 {
 	struct folded_header header;
 
-	if (*line != '#' || !folded_header_read(line, (size_t)(end - line), &header))
+	if (*line != '#' || stacks->is_rewritten ||
+	    !folded_header_read(line, (size_t)(end - line), &header))
 		return false;
 	if (!stacks->has_header[side])
 		stacks->headers[side] = header;
+	else /* of several texts, one behind the other: their times aren't known together */
+		stacks->headers[side].from_ms = stacks->headers[side].until_ms = 0;
 	stacks->has_header[side] = true;
 	return true;
 }

@@ -42,7 +42,9 @@ struct stacks {
 	 * are no stacks. */
 	struct folded_header headers[2];
 	bool has_header[2];
-	bool normalize; /* scale the weights of `before` to the total of `after` */
+	bool is_rewritten; /* set before stacks_read(): each line is a stack, also "# stackprobe …"
+			    */
+	bool normalize;	   /* scale the weights of `before` to the total of `after` */
 };
 
 /*

@@ -110,6 +110,7 @@ int stacks_svg_write(struct stacks *stacks, const struct stacks_svg *svg)
 		.total = stacks->totals[STACKS_AFTER],
 		.is_diff = svg->is_diff,
 		.total_before = stacks->totals[STACKS_BEFORE],
+		.negate = svg->negate,
 		.rules = svg->rules,
 		.took_ms = {folded_header_took_ms(&stacks->headers[STACKS_AFTER]),
 			    folded_header_took_ms(&stacks->headers[STACKS_BEFORE])},

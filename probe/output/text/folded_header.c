@@ -25,11 +25,18 @@ static void add_number(struct buf *out, const char *key, uint64_t number)
 		buf_printf(out, " %s=%" PRIu64, key, number);
 }
 
+/* Whether each event has a stack of its own: the guard thinned none. */
+static bool is_whole(const struct profile_meta *meta)
+{
+	return meta->samples >= meta->events;
+}
+
 void folded_header_write(const struct profile_meta *meta, struct buf *out)
 {
 	buf_str(out, "# stackprobe");
 	add_word(out, "unit", meta->count_name);
-	add_number(out, "counts", !meta->event_name && !meta->by_bytes);
+	/* Counts vary by their square root, but not those that stand for others. */
+	add_number(out, "counts", !meta->event_name && !meta->by_bytes && is_whole(meta));
 	add_number(out, "period_ns", meta->period_ns);
 	add_number(out, "from", (uint64_t)(meta->from_ns / MS_NS));
 	add_number(out, "until", (uint64_t)(meta->until_ns / MS_NS));
@@ -53,6 +60,10 @@ static bool read_number(const char *text, size_t len, uint64_t *number)
 
 static void copy_word(char *to, size_t bytes, const char *text, size_t len)
 {
+	for (size_t i = 0; i < len; i++) {
+		if (!isgraph((unsigned char)text[i]))
+			return;
+	}
 	if (len >= bytes)
 		return;
 	memcpy(to, text, len);

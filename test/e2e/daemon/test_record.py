@@ -344,7 +344,6 @@ def test_what_a_process_holds_at_the_end_is_a_view(needs_bpf):
     [
         (["-e", "mem_glibc", "--view", "leak", "-p", "1"], "alloc, inuse, mmap"),
         (["-e", "mem", "--view", "inuse", "-p", "1"], "mem_glibc"),
-        (["-e", "mem_glibc", "--view", "inuse", "--", "true"], "-p"),
     ],
     ids=str,
 )
@@ -352,3 +351,48 @@ def test_a_view_that_makes_no_sense_is_wrong_usage(args, word):
     ended = run(*args)
     assert ended.returncode == 2
     assert word in ended.stderr
+
+
+# What a command holds when it ends
+
+HOLDS = r"""
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) static void *leak(size_t n) { void *p = malloc(n); __asm__("" : "+r"(p)); return p; }
+__attribute__((noinline)) static void *scratch(size_t n) { void *p = malloc(n); __asm__("" : "+r"(p)); return p; }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 300; i++) {
+		*(volatile char *)leak(1000) = 1;
+		free(scratch(5000));
+		usleep(1000);
+	}
+	if (argc > 1)
+		execl("/bin/true", "true", NULL);
+	return 0;
+}
+"""
+
+
+@pytest.fixture
+def holds(work):
+    (work / "holds.c").write_text(HOLDS)
+    subprocess.run(["gcc", "-O1", "-g", "-o", work / "holds", work / "holds.c"], check=True)
+    return work / "holds"
+
+
+def held(out, *command):
+    ended = run("-e", "mem_glibc", "--view", "inuse", "--set", "mem_sample_bytes=0", "-o", out, "--", *command)
+    assert ended.returncode == 0, ended.stderr
+    return Profile(out.read_text())
+
+
+@pytest.mark.parametrize("shell", [False, True], ids=["itself", "of a shell"])
+def test_what_a_command_holds_when_it_ends(out, holds, shell):
+    profile = held(out, *(["sh", "-c", f"{holds}; true"] if shell else [holds]))
+    assert profile.total("leak", "malloc") == 300 * 1000, out.read_text()
+    assert profile.total("scratch") == 0
+
+
+def test_what_an_exec_gave_back_is_not_held(out, holds):
+    assert held(out, holds, "exec").total("leak") == 0

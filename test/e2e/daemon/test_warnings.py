@@ -37,7 +37,7 @@ def gone_pid():
     ({"cmd": {"probe": ["oncpu"], "probes": ["mem"]}}, "cmd has no probes, it is ignored: is it probe?"),
     ({"snoopers": {"proc_name": [{"comm": "x", "cmd_line": "y"}]}},
      "snoopers.proc_name has no cmd_line, it is ignored: is it cmdline?"),
-    ({"snoopers": {"proc_id": [os.getpid()], "proc_nam": []}}, "snoopers has no proc_nam, it is ignored: is it proc_name?"),
+    ({"snoopers": {"proc_id": [1], "proc_nam": []}}, "snoopers has no proc_nam, it is ignored: is it proc_name?"),
     ({"snoopers": {"cgroup": ["/sys/fs/cgroup/does/not/exist"]}},
      "snoopers.cgroup: there is no /sys/fs/cgroup/does/not/exist now"),
 ], ids=str)  # fmt: skip

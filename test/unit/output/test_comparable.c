@@ -111,6 +111,35 @@ static void lines_that_moved_are_left_out_of_that_file_alone(void **state)
 		1);
 }
 
+static void one_line_that_is_another_now_has_not_moved(void **state)
+{
+	(void)state;
+	assert_int_equal(assert_comparable(PLACES_BY_VERSION, "f (a.py:10) 100\n",
+					   "f (a.py:20) 100\n", "f (a.py:10) 100\n",
+					   "f (a.py:20) 100\n"),
+			 0);
+	/* Two functions that moved alike have. */
+	assert_int_equal(assert_comparable(PLACES_BY_VERSION, "f (a.py:10) 100\ng (a.py:30) 100\n",
+					   "f (a.py:13) 100\ng (a.py:33) 100\n",
+					   "f (a.py) 100\ng (a.py) 100\n",
+					   "f (a.py) 100\ng (a.py) 100\n"),
+			 1);
+}
+
+static void a_name_that_looks_like_a_header_stays(void **state)
+{
+	(void)state;
+	assert_comparable(PLACES_KEEP, "[1]# stackprobe x;f 5\n", "[2]g 5\n",
+			  "# stackprobe x;f 5\n", "g 5\n");
+	struct stacks_svg svg = {.meta = {.count_name = "samples"}, .is_diff = true};
+	_cleanup_difference_ struct difference difference = {0};
+	_cleanup_diff_text_ struct diff_text text;
+
+	diff_text_read(&text, "[1]# stackprobe x;f 5\n", "[2]g 5\n");
+	assert_int_equal(difference_make(&difference, &text.stacks, PLACES_KEEP, false, &svg), 0);
+	assert_int_equal(difference.stacks.totals[STACKS_BEFORE], 5);
+}
+
 static void a_module_that_was_built_again_has_no_addresses(void **state)
 {
 	(void)state;
@@ -142,7 +171,7 @@ static void assert_warnings(const char *before, const char *after, const char *w
 	diff_text_read(&text, before, after);
 	assert_int_equal(difference_make(&difference, &text.stacks, PLACES_BY_VERSION, false, &svg),
 			 0);
-	difference_warnings(&difference, &warnings);
+	difference_warnings(&difference, false, &warnings);
 	buf_char(&warnings, '\0');
 	assert_string_equal(warnings.data, wanted);
 }
@@ -223,6 +252,8 @@ int main(void)
 		cmocka_unit_test(a_place_is_found_in_each_form_of_a_name),
 		cmocka_unit_test(lines_stay_where_the_file_is_the_same),
 		cmocka_unit_test(lines_that_moved_are_left_out_of_that_file_alone),
+		cmocka_unit_test(one_line_that_is_another_now_has_not_moved),
+		cmocka_unit_test(a_name_that_looks_like_a_header_stays),
 		cmocka_unit_test(a_module_that_was_built_again_has_no_addresses),
 		cmocka_unit_test(what_is_asked_counts_more_than_versions),
 		cmocka_unit_test(what_misleads_is_said),
