@@ -87,12 +87,11 @@ static void options_say_what_is_to_be_seen_of_stacks(void **state)
 	record_options_done(&options);
 }
 
-static void a_view_is_of_mem_glibc_and_of_processes(void **state)
+static void a_view_is_of_mem_glibc(void **state)
 {
 	static const char *const wrong[][5] = {
 		{"-e", "oncpu", "--view", "inuse", "-p1"},
 		{"-e", "mem_glibc", "--view", "leak", "-p1"},
-		{"-e", "mem_glibc", "--view", "inuse", "true"},
 	};
 
 	(void)state;
@@ -173,7 +172,7 @@ int main(void)
 		cmocka_unit_test(several_probes_have_their_names_before_the_extension),
 		cmocka_unit_test(a_view_of_held_memory_has_a_file_of_its_own),
 		cmocka_unit_test(options_say_what_is_to_be_seen_of_stacks),
-		cmocka_unit_test(a_view_is_of_mem_glibc_and_of_processes),
+		cmocka_unit_test(a_view_is_of_mem_glibc),
 		cmocka_unit_test(defaults_are_100_hz_of_oncpu_without_an_end),
 		cmocka_unit_test(times_and_rates_are_taken_exactly),
 		cmocka_unit_test(a_pid_that_is_named_twice_is_taken_once),
