@@ -75,13 +75,14 @@ def test_a_minblock_above_all_sleeps_leaves_none(profiler, start, minblock):
 
 def test_what_is_longer_than_maxblock_is_left_out_and_counted(profiler, start):
     target = ready(start, "naps", *MIX)
-    profile_offcpu(profiler, "^naps$", maxblock=50_000)
+    profile_offcpu(profiler, pids=[target.pid], maxblock=50_000)  # by its name, other tests' would count
     truth = go(target)
     seen = Seen(profiler)
     assert_between(seen, truth, most_us=50_000)
     assert seen.waits("nap_1s") == seen.waits("nap_100ms") == 0
     left_out = sum(truth[name]["switches"] for name in NAPS) - seen.waits("main")
-    assert profiler.probe("offcpu")["waits_over_maxblock"] == left_out >= 4
+    # One more, if it waited longer than that to be let go.
+    assert left_out >= 4 and profiler.probe("offcpu")["waits_over_maxblock"] - left_out in (0, 1)
 
 
 def test_a_wait_longer_than_maxblock_is_in_no_graph_while_it_goes_on(profiler, start):
