@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Numbers of the daemon as a whole, and of its probes those that aren't in GET as they are here. */
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "api/metrics/metrics_lines.h"
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "loop/reaper.h"
 #include "kind/kind.h"
 #include "kind/loss_names.h"
@@ -88,30 +83,6 @@ static double bpf_runtime_s(const void *stats)
 	return (double)figures->engine.bpf_time_ns / 1e9;
 }
 
-static uint64_t resident_bytes(const void *stats)
-{
-	_cleanup_buf_ struct buf statm = BUF_INIT(256);
-	unsigned long long total, resident = 0;
-
-	(void)stats;
-	if (file_read(AT_FDCWD, "/proc/self/statm", &statm) == 0) {
-		buf_char(&statm, '\0');
-		if (!buf_error(&statm) && sscanf(statm.data, "%llu %llu", &total, &resident) != 2)
-			resident = 0;
-	}
-	return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static double cpu_s(const void *stats)
-{
-	struct rusage usage;
-
-	(void)stats;
-	getrusage(RUSAGE_SELF, &usage);
-	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-}
-
 static const char *refusal_name(unsigned refusal)
 {
 	static const char *const names[] = {REFUSAL_LIST(NAMED_NAME)};
@@ -145,9 +116,9 @@ static const struct measure rows[] = {
 	 "Old name of stackprobe_bpf_runtime_seconds_total; it goes with the next version.",
 	 .seconds = bpf_runtime_s},
 	{"resident_memory_bytes", NULL, GAUGE, "Resident memory of the daemon.",
-	 .count = resident_bytes},
+	 .count = metrics_resident_bytes},
 	{"cpu_seconds_total", NULL, COUNTER, "CPU time of the daemon, user and system.",
-	 .seconds = cpu_s},
+	 .seconds = metrics_cpu_s},
 };
 
 const struct measures daemon_measures = {"The daemon", "", MEASURE_ROWS(rows)};

@@ -15,6 +15,10 @@ void metrics_container(struct buf *out, const struct container *container);
 /* Writes the lines of probe_up of /sched's probes (api/metrics/metrics_sched.c). */
 void metrics_sched_up(struct buf *out, const struct services *services);
 
+/* Return the daemon's own CPU time and resident memory, for rows that ask for them. */
+double metrics_cpu_s(const void *stats);
+uint64_t metrics_resident_bytes(const void *stats);
+
 /* Fills in the rows of sched_measures, from the table of /sched's probes. Called once. */
 void sched_measures_make(void);
 

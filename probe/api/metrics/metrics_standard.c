@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "proc/proc.h"
 
-static double cpu_s(const void *stats)
+double metrics_cpu_s(const void *stats)
 {
 	struct rusage usage;
 
@@ -46,7 +46,7 @@ static uint64_t virtual_bytes(const void *stats)
 	return statm_bytes(0);
 }
 
-static uint64_t resident_bytes(const void *stats)
+uint64_t metrics_resident_bytes(const void *stats)
 {
 	(void)stats;
 	return statm_bytes(1);
@@ -93,9 +93,9 @@ static double start_s(const void *stats)
 
 static const struct measure rows[] = {
 	{"process_cpu_seconds_total", NULL, COUNTER,
-	 "Total user and system CPU time of the daemon in seconds.", .seconds = cpu_s},
+	 "Total user and system CPU time of the daemon in seconds.", .seconds = metrics_cpu_s},
 	{"process_resident_memory_bytes", NULL, GAUGE, "Resident memory of the daemon in bytes.",
-	 .count = resident_bytes},
+	 .count = metrics_resident_bytes},
 	{"process_virtual_memory_bytes", NULL, GAUGE, "Virtual memory of the daemon in bytes.",
 	 .count = virtual_bytes},
 	{"process_open_fds", NULL, GAUGE, "File descriptors that the daemon has open.",
