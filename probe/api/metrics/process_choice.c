@@ -85,6 +85,13 @@ static bool anything_runs(const struct services *services)
 	       ondemands_count(services->ondemands);
 }
 
+static size_t most_of(enum process_choice_by by, int64_t process_metrics)
+{
+	return (size_t)(by == CHOSEN_BY_TIME  ? process_metrics
+			: process_metrics > 5 ? process_metrics / 5
+					      : process_metrics > 0);
+}
+
 void process_choice_make(struct process_choice *choice, const struct services *services)
 {
 	*choice = (struct process_choice){0};
@@ -99,7 +106,7 @@ void process_choice_make(struct process_choice *choice, const struct services *s
 			engine_times(services->engine, add_by_time, &candidates);
 		else
 			engine_targets(services->engine, add_by_truncated, &candidates);
-		choose_processes(&candidates, (size_t)services->process_metrics, chosen);
+		choose_processes(&candidates, most_of(by, services->process_metrics), chosen);
 		chosen->left_out = candidates.count - chosen->count;
 	}
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which processes /metrics has series of: those with the most CPU time, and those with the most cut
- * stacks, up to a number of each, so that a host's short-lived processes don't make series without
- * end. None while nothing is profiled. Loop thread only.
+ * Which processes /metrics has series of: so many with the most CPU time, and a fifth as many with
+ * the most cut stacks, which have a series for each cause (16 and 3 have 198 at most), so that a
+ * host's short-lived processes don't make series without end. None while nothing is profiled. Loop
+ * thread only.
  */
 #pragma once
 
@@ -10,8 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define PROCESS_CHOICE_DEFAULT 16
-#define PROCESS_CHOICE_ALL     (-1)
+#define PROCESS_CHOICE_ALL (-1)
 
 struct services;
 
