@@ -100,13 +100,14 @@ static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *pr
 	record->shown_ns = 0;
 	record->stack = WAIT_STACK_TAKEN;
 	record->of_hists = of_hists;
+	record->looked_at = 0;
 	if (weight && target && wait_is_usually_short(prev)) {
 		wait_begins_timed(prev, target, record, weight);
 		weight = 0;
 	} else if (weight && target) {
 		wait_begins(ctx, target, record, weight);
 	}
-	if (of_hists && is_seen(came_ns))
+	if (of_hists && is_span(came_ns, now_ns))
 		count_moment(SLICE_ENDED, prev, now_ns - came_ns, state, now_ns);
 	if (state == WAIT_DEAD)
 		record_drop(prev);
@@ -153,9 +154,9 @@ static __always_inline uint64_t leave_cpu(uint64_t *ctx, struct task_struct *pre
 static __always_inline void enter_hists(struct task_struct *next, struct thread_record *record,
 					uint64_t now_ns)
 {
-	if (is_seen(record->left_ns) && record->state < WAIT_STATES)
+	if (!record->looked_at && is_span(record->left_ns, now_ns) && record->state < WAIT_STATES)
 		count_moment(ABSENCE_ENDED, next, now_ns - record->left_ns, record->state, now_ns);
-	if (is_seen(record->queued_ns))
+	if (is_span(record->queued_ns, now_ns))
 		count_moment(RUNQ_ENDED, next, now_ns - record->queued_ns, record->state, now_ns);
 }
 
@@ -168,7 +169,8 @@ static __always_inline void end_wait(struct task_struct *next, struct thread_rec
 	uint64_t left_ns = record->left_ns;
 
 	*(volatile uint64_t *)&record->left_ns = 0;
-	if (left_ns && record->switches == task_switches(next) && record->state < WAIT_STATES)
+	if (left_ns && left_ns <= now_ns && record->switches == task_switches(next) &&
+	    record->state < WAIT_STATES)
 		record->waited_ns[record->state] += (now_ns - left_ns) * waits;
 }
 
@@ -236,7 +238,7 @@ int on_switch(uint64_t *ctx)
 	hand_over(ctx, &switch_slot);
 	if (prev->pid)
 		now_ns = leave_cpu(ctx, prev);
-	if (sched.hists & sched_probes_of(SCHED_EVENTS)) {
+	if (sched.hists & sched_probes_of(SCHED_EVENTS) & sched_probes_at(RUNQ_ENDED)) {
 		if (!now_ns)
 			now_ns = bpf_ktime_get_ns();
 		slice_keep(prev, now_ns);

@@ -273,6 +273,7 @@ static __always_inline void set_record(struct task_struct *task, const struct wa
 	record_begin(record, &sched);
 	if (record->left_ns < sched.wait_since_ns || record->switches != switches) {
 		record->left_ns = walk->head.time_ns;
+		record->looked_at = 1;
 		record->queued_ns = 0;
 		record->shown_ns = 0;
 		record->state = wait_state_of(task_state(task));

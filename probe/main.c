@@ -19,6 +19,7 @@ static const struct {
 	{"record", "stackprobe record", record_command},
 	{"render", "stackprobe render", render_command},
 	{"report", "stackprobe report", report_command},
+	{"sched", "stackprobe sched", sched_command},
 	{"doctor", "stackprobe doctor", doctor_command},
 };
 

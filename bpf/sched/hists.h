@@ -7,8 +7,9 @@
 #pragma once
 
 #include "bpf/core/record.h"
-#include "bpf/shared/hist_slot.h"
+#include "bpf/sched/scaled.h"
 #include "bpf/sched/slow.h"
+#include "bpf/sched/wait.h"
 
 /* Histograms of each CPU: switches on a CPU are never nested, so no atomic add is needed. */
 struct {
@@ -43,52 +44,6 @@ __noinline uint32_t slot_of(uint64_t ns)
 	return hist_slot(ns);
 }
 
-static __always_inline void count_refused_hist(void)
-{
-	uint32_t zero = 0;
-	struct counters *mine = bpf_map_lookup_elem(&counters, &zero);
-
-	if (mine)
-		mine->hists_refused++;
-}
-
-/* Returns the inode number of the task's pid namespace; 0: the task is ending and in no namespace
- * any more. `pid` came from a probe read, so the verifier knows nothing of it and allows the
- * arithmetic on the address. */
-static __always_inline uint64_t namespace_of(struct task_struct *task)
-{
-	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	uint64_t number = (uint64_t)pid + bpf_core_field_offset(pid->numbers);
-
-	if (!pid)
-		return 0;
-	number += BPF_CORE_READ(pid, level) * (uint64_t)bpf_core_type_size(struct upid);
-	return BPF_CORE_READ((struct upid *)number, ns, ns.inum);
-}
-
-/* Returns the id of the task's cgroup in the unified hierarchy (v2); 0: the kernel has no
- * cgroups. */
-static __always_inline uint64_t cgroup_of(struct task_struct *task)
-{
-	if (!bpf_core_field_exists(task->cgroups))
-		return 0;
-	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
-}
-
-static __always_inline uint64_t group_of(struct task_struct *task, uint32_t group_by)
-{
-	switch (group_by) {
-	case GROUP_PID:
-		return task->tgid;
-	case GROUP_TID:
-		return task->pid;
-	case GROUP_PIDNS:
-		return namespace_of(task);
-	default:
-		return cgroup_of(task);
-	}
-}
-
 /* Makes the histogram of a new group. Returns NULL, and counts it, if there is no room. */
 static __noinline struct hist *hist_make(void *hists, struct task_struct *task,
 					 const struct hist_key *key, uint32_t group_by)
@@ -100,10 +55,8 @@ static __noinline struct hist *hist_make(void *hists, struct task_struct *task,
 	hist = bpf_map_lookup_elem(hists, key);
 	if (!hist)
 		count_refused_hist();
-	else if (group_by == GROUP_PID)
-		BPF_CORE_READ_STR_INTO(&hist->comm, task, group_leader, comm);
 	else
-		BPF_CORE_READ_STR_INTO(&hist->comm, task, comm);
+		group_name(hist->comm, task, group_by);
 	return hist;
 }
 
@@ -136,6 +89,8 @@ static __noinline void hist_count(struct task_struct *task, uint32_t probe, uint
 	uint64_t slot;
 	struct hist *hist;
 
+	if (sched.scaled)
+		scaled_count(task, probe, group_by, ns);
 	if (group_by != GROUP_NONE && group_by != GROUP_CPU) {
 		hist_count_grouped(task, probe, group_by, ns);
 		return;
@@ -157,6 +112,13 @@ static __always_inline bool is_seen(uint64_t time_ns)
 	return time_ns > sched.hists_since_ns;
 }
 
+/* Returns whether a span that was seen from its begin on can be counted. The clock may run back by
+ * some ns from one CPU to another while the kernel corrects it: then the span isn't known. */
+static __always_inline bool is_span(uint64_t from_ns, uint64_t until_ns)
+{
+	return is_seen(from_ns) && is_forward(from_ns, until_ns);
+}
+
 /* Counts a moment in each probe that counts it. `ns`, `state`: see enum sched_moment. */
 static __always_inline void count_moment(enum sched_moment moment, struct task_struct *task,
 					 uint64_t ns, uint32_t state, uint64_t now_ns)
@@ -166,7 +128,7 @@ static __always_inline void count_moment(enum sched_moment moment, struct task_s
 		if ((form) == SCHED_HIST)                                                          \
 			hist_count(task, SCHED_##number, ns);                                      \
 		else                                                                               \
-			slow_tell(task, ns, now_ns);                                               \
+			slow_tell(task, SCHED_##number, state, ns, now_ns);                        \
 	}
 	SCHED_PROBES(COUNT_PROBE)
 #undef COUNT_PROBE

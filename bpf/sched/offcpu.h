@@ -131,7 +131,8 @@ static __always_inline void wait_ends(struct task_struct *next, struct thread_re
 				      uint64_t now_ns)
 {
 	mark_open(next->pid, -1);
-	if (record->left_ns && record->switches == task_switches(next)) {
+	if (record->left_ns && record->switches == task_switches(next) &&
+	    is_forward(record->left_ns, now_ns)) {
 		learn_usual(next, now_ns - record->left_ns);
 		if (lacks_stack(record)) {
 			returned_note(next, record, now_ns);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reports of tasks that waited long for their CPU (runqslower), and which tasks had the CPU
- * meanwhile. While runqslower is on, each CPU keeps its last slices, idle ones too.
+ * Reports of tasks that waited long: for their CPU, with the tasks that had the CPU meanwhile
+ * (runqslower), or for anything else (offcpuslower). While runqslower is on, each CPU keeps its
+ * last slices, idle ones too.
  */
 #pragma once
 
@@ -11,7 +12,7 @@
 extern struct sched_settings sched;
 
 int slices_copy(uint32_t first, uint64_t since_ns);
-int slow_send(uint64_t delay_ns, uint64_t now_ns);
+int slow_send(uint32_t probe, uint64_t delay_ns, uint64_t now_ns);
 
 #define SLOW_RING_BYTES	   (256 * 1024)
 #define SLICES_RUN	   16	       /* slices that one call copies; a divisor of SLICES_MAX */
@@ -102,34 +103,42 @@ static __always_inline uint64_t slow_flag(uint64_t now_ns)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
+/* Returns whether it matters for the probe's events who had the CPU meanwhile. */
+static __always_inline bool has_slices(uint32_t probe)
+{
+	return sched_probes_at(RUNQ_ENDED) & 1U << probe;
+}
+
 /* Sends the CPU's report, of which the task is known already. A global function, so the verifier
  * checks it once. */
-__noinline int slow_send(uint64_t delay_ns, uint64_t now_ns)
+__noinline int slow_send(uint32_t probe, uint64_t delay_ns, uint64_t now_ns)
 {
 	uint32_t zero = 0;
 	struct slow_report *report = bpf_map_lookup_elem(&slow_reports, &zero);
 	struct counters *mine = bpf_map_lookup_elem(&counters, &zero);
 	uint64_t bytes;
 
-	if (!report || !mine)
+	if (!report || !mine || probe >= SCHED_COUNT)
 		return 0;
+	report->event.probe = probe;
 	report->event.time_ns = now_ns;
 	report->event.delay_ns = delay_ns;
 	report->event.cpu = bpf_get_smp_processor_id();
 	report->event.slices_count = 0;
-	for (uint32_t i = 0; i < SLICES_MAX; i += SLICES_RUN) {
+	for (uint32_t i = 0; has_slices(probe) && i < SLICES_MAX; i += SLICES_RUN) {
 		if (!slices_copy(i, now_ns - delay_ns))
 			break;
 	}
 	bytes = sizeof(report->event) + report->event.slices_count * sizeof(struct slice);
-	mine->slow_waits++;
+	mine->slow_waits[probe]++;
 	if (bytes > sizeof(*report) || bpf_ringbuf_output(&slow, report, bytes, slow_flag(now_ns)))
 		mine->slow_lost++;
 	return 0;
 }
 
-/* Reports that `next` waited too long for the CPU that it gets now. */
-static __noinline void slow_tell(struct task_struct *next, uint64_t delay_ns, uint64_t now_ns)
+/* Reports that `next`, which gets a CPU now, waited too long. `state`: in which it left. */
+static __noinline void slow_tell(struct task_struct *next, uint32_t probe, uint32_t state,
+				 uint64_t delay_ns, uint64_t now_ns)
 {
 	uint32_t zero = 0;
 	struct slow_report *report = bpf_map_lookup_elem(&slow_reports, &zero);
@@ -138,6 +147,7 @@ static __noinline void slow_tell(struct task_struct *next, uint64_t delay_ns, ui
 		return;
 	report->event.tgid = next->tgid;
 	report->event.tid = next->pid;
+	report->event.state = state;
 	BPF_CORE_READ_INTO(&report->event.comm, next, comm);
-	slow_send(delay_ns, now_ns);
+	slow_send(probe, delay_ns, now_ns);
 }

@@ -92,6 +92,20 @@ static __always_inline void count_over_maxblock(uint32_t weight)
 		mine->waits_over_maxblock += weight;
 }
 
+/* Returns whether a span ends no earlier than it begins, and counts a span that does. */
+static __always_inline bool is_forward(uint64_t from_ns, uint64_t until_ns)
+{
+	uint32_t zero = 0;
+	struct counters *mine;
+
+	if (from_ns <= until_ns)
+		return true;
+	mine = bpf_map_lookup_elem(&counters, &zero);
+	if (mine)
+		mine->spans_backwards++;
+	return false;
+}
+
 /* Returns until when the wait is in the counts. */
 static __always_inline uint64_t shown_until(const struct thread_record *record)
 {

@@ -14,6 +14,7 @@
 #include "bpf/shared/hotspot_tables.h"
 #include "bpf/shared/named.h"
 #include "bpf/shared/probe.h"
+#include "bpf/shared/sched_probes.h"
 
 #define COMM_BYTES	  16
 #define KERNEL_FRAMES_MAX 127 /* default of kernel.perf_event_max_stack */
@@ -122,10 +123,12 @@ struct counters {
 	uint64_t left_out[PROBE_COUNT]; /* events left out by the guard; others stand for them */
 	uint64_t lost[LOSERS_COUNT][LOST_COUNT]; /* weights of samples; events */
 	uint64_t waits_over_maxblock;
-	uint64_t slow_waits;	/* run-queue delays above sched_settings.slow_ns */
-	uint64_t slow_lost;	/* slow waits that were lost: the ring buffer was full */
-	uint64_t hists_refused; /* values of groups that found no room in the histograms */
-	uint64_t draw;		/* state of the CPU's random number generator (bpf/core/guard.h) */
+	uint64_t slow_waits[SCHED_COUNT]; /* delays above sched_settings.slow_ns */
+	uint64_t slow_lost;		  /* slow waits that were lost: the ring buffer was full */
+	uint64_t hists_refused;		  /* values of groups, or cells, that found no room */
+	/* spans of the scheduler that ended before they began, by the clock: not counted */
+	uint64_t spans_backwards;
+	uint64_t draw; /* state of the CPU's random number generator (bpf/core/guard.h) */
 };
 
 /* Key of a stack: equal stacks in one window have the same key. */

@@ -14,7 +14,7 @@
 enum sched_form {
 	SCHED_HIST,    /* struct hist of each group: how long something took */
 	SCHED_LENGTHS, /* struct lengths of each CPU */
-	SCHED_EVENTS,  /* a log of struct slow_event. There is one ring buffer: for one probe */
+	SCHED_EVENTS,  /* a log of struct slow_event */
 	SCHED_FORMS
 };
 
@@ -35,7 +35,9 @@ enum sched_moment {
 	X(RUNQLEN,    SCHED_LENGTHS, CPU_LOOKED_AT, true) \
 	X(RUNQSLOWER, SCHED_EVENTS,  RUNQ_ENDED,    ns > sched.slow_ns) \
 	X(CPUDIST,    SCHED_HIST,    SLICE_ENDED,   true) \
-	X(OFFCPUDIST, SCHED_HIST,    ABSENCE_ENDED, state == WAIT_SLEEP || state == WAIT_DISK)
+	X(OFFCPUDIST, SCHED_HIST,    ABSENCE_ENDED, state == WAIT_SLEEP || state == WAIT_DISK) \
+	X(OFFCPUSLOWER, SCHED_EVENTS, ABSENCE_ENDED, \
+	  ns > sched.slow_ns && (state == WAIT_SLEEP || state == WAIT_DISK))
 /* clang-format on */
 
 #define SCHED_NUMBER(number, form, moment, when) SCHED_##number,

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "bpf/shared/sample.h"
-#include "bpf/shared/sched_probes.h"
 
 /* Why a task left its CPU. */
 enum wait_state {
@@ -22,6 +21,24 @@ enum wait_stack {
 	WAIT_STACK_LATER, /* it is taken when the wait is over (bpf/sched/returned.h) */
 };
 
+/*
+ * Scaled measurements: a probe's values in cells of a width that somebody asked for. Cells lie in
+ * the map of the measurement (map `scaled`, key: its number); a cell that counted nothing isn't
+ * there.
+ */
+#define SCALED_MAX 4	 /* such measurements at once */
+#define CELLS_MAX  16384 /* cells of one measurement */
+
+struct cell_key {
+	uint64_t group; /* as struct hist_key.group; GROUP_CPU: the CPU's number; GROUP_NONE: 0 */
+	uint64_t cell;
+};
+
+struct cell {
+	uint64_t count, sum_ns;
+	char comm[COMM_BYTES]; /* of the first task counted */
+};
+
 /* Settings of the daemon, which may change at any time. Global variable `sched`, mapped. */
 struct sched_settings {
 	uint64_t session;	 /* records of another session are void */
@@ -31,7 +48,7 @@ struct sched_settings {
 	uint64_t hists_since_ns; /* start of the histograms */
 	uint64_t minblock_ns;	 /* bounds of the length of a whole wait */
 	uint64_t maxblock_ns;
-	uint64_t slow_ns;     /* run-queue delays above this are reported (runqslower) */
+	uint64_t slow_ns;     /* delays above this are reported (probes of SCHED_EVENTS) */
 	uint32_t wait_states; /* mask of 1 << enum wait_state of off-CPU; 0: off-CPU is off */
 	uint32_t wait_split;  /* 1: the time after the wake-up is counted apart */
 	uint32_t wait_depth;  /* user frames walked at most */
@@ -41,6 +58,12 @@ struct sched_settings {
 	/* 1: histograms of all tasks, not only of targets with WANTED_SCHED. */
 	uint32_t everybody;
 	uint32_t group_by[SCHED_COUNT]; /* enum group_by */
+	uint32_t scaled;		/* mask of 1 << number of a scaled measurement that is on */
+	struct hist_scale {
+		uint64_t unit_ns; /* width of a linear cell; or what powers of two are counted in */
+		uint32_t powers;  /* 1: cell n > 0 is [2^(n-1), 2^n) units; 0: [n, n + 1) */
+		uint32_t probe;	  /* enum sched_probe */
+	} scales[SCALED_MAX];
 };
 
 enum group_by { GROUP_NONE, GROUP_PID, GROUP_TID, GROUP_PIDNS, GROUP_CGROUP, GROUP_CPU };
@@ -68,7 +91,9 @@ struct thread_record {
 	uint32_t cpu;	   /* CPU in the counts (struct count_key) */
 	uint32_t stack;	   /* enum wait_stack */
 	uint32_t pending;  /* when a truncated stack is taken again (bpf/core/record.h); 0: never */
-	uint32_t of_hists; /* 1: the thread is wanted for histograms */
+	uint16_t of_hists; /* 1: the thread is wanted for histograms */
+	/* 1: `left_ns` is when the iterator saw the thread wait; the thread left before */
+	uint16_t looked_at;
 	/* struct target_value's values when the stack was taken; with other values it is taken
 	 * again. */
 	uint32_t python, hotspot;
@@ -127,17 +152,19 @@ struct slice {
 	char comm[COMM_BYTES];
 };
 
-/* A run-queue delay above sched_settings.slow_ns. Record of the ring buffer `slow`. Behind the
- * struct lie `slices_count` struct slice: the slices that ended on that CPU while the task waited,
- * newest first. */
+/* A value above sched_settings.slow_ns of a probe of events. Record of the ring buffer `slow`.
+ * Behind the struct lie `slices_count` struct slice: for a run-queue delay, the slices that ended
+ * on that CPU while the task waited, newest first. */
 struct slow_event {
 	uint64_t time_ns; /* when the task came to the CPU */
 	uint64_t delay_ns;
 	uint32_t tgid, tid;
 	uint32_t cpu;
 	uint32_t slices_count;
+	uint32_t probe; /* enum sched_probe */
+	uint32_t state; /* enum wait_state in which the task left its CPU */
 	char comm[COMM_BYTES];
 };
 
 _Static_assert(sizeof(struct thread_record) % 8 == 0, "a map value without padding");
-_Static_assert(sizeof(struct slow_event) == 48, "the ring's records are 8-byte aligned");
+_Static_assert(sizeof(struct slow_event) == 56, "the ring's records are 8-byte aligned");

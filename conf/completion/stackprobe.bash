@@ -5,16 +5,21 @@ _stackprobe() {
 	local probes="oncpu offcpu mem mem_glibc"
 
 	case ${COMP_WORDS[1]} in
-	daemon | record | render | report | doctor) command=${COMP_WORDS[1]} at=2 ;;
+	daemon | record | render | report | sched | doctor) command=${COMP_WORDS[1]} at=2 ;;
 	esac
 	if [ "$COMP_CWORD" -lt "$at" ] || { [ "$COMP_CWORD" -eq 1 ] && [[ $cur != -* ]]; }; then
-		mapfile -t COMPREPLY < <(compgen -W "daemon record render report doctor" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "daemon record render report sched doctor" -- "$cur")
 		return
+	fi
+	if [ "$command" = sched ] && [ "$COMP_CWORD" -eq 2 ]; then
+		words="runqlat runqlen runqslower cpudist offcpudist offcpuslower"
 	fi
 	case $prev in
 	-p | --pid) words=$(cd /proc && echo [0-9]*) ;;
 	-e | --event) words=$probes ;;
-	--view) words="alloc inuse mmap" ;;
+	--view) words="alloc inuse mmap peak" ;;
+	--by) words="pid tid pidns cgroup cpu" ;;
+	--unit) words="us ms" ;;
 	--frame-detail) words="line name signature" ;;
 	--places) words="auto keep drop" ;;
 	--log-level) words="debug info warn error" ;;

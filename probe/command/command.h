@@ -27,6 +27,9 @@ int doctor_command(int argc, char **argv);
 /* Prints the heaviest functions of folded text. */
 int report_command(int argc, char **argv);
 
+/* Takes one look at the scheduler, without HTTP. */
+int sched_command(int argc, char **argv);
+
 /* Tells the command that runs, as errors name it: "stackprobe record". Borrowed. */
 void usage_begin(const char *command);
 

@@ -58,6 +58,22 @@ struct hist_row {
 int tracer_hists_read(struct tracer *tracer, enum sched_probe probe,
 		      void (*each)(void *arg, const struct hist_row *row), void *arg);
 
+/*
+ * Scaled measurements (bpf/shared/scheduler.h) of a probe that is on, by the groups of the probe.
+ * begin() gives *number. take() calls each() for each cell since begin() or the last take(), in no
+ * order; all ends with the histograms, too. Return 0; -EBUSY if SCALED_MAX are on; -ENOENT if it is
+ * no longer on; another negative errno.
+ */
+struct hist_cell {
+	struct cell_key key;
+	struct cell cell;
+};
+
+int tracer_scaled_begin(struct tracer *tracer, const struct hist_scale *scale, unsigned *number);
+int tracer_scaled_take(struct tracer *tracer, unsigned number,
+		       void (*each)(void *arg, const struct hist_cell *cell), void *arg);
+void tracer_scaled_end(struct tracer *tracer, unsigned number);
+
 /* Like tracer_hists_read(), for SCHED_LENGTHS: one call for each CPU that was sampled. */
 int tracer_lengths_read(struct tracer *tracer,
 			void (*each)(void *arg, unsigned cpu, const struct lengths *lengths),

@@ -64,6 +64,8 @@ int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes
 	tracer->types.fd = -1;
 	pthread_mutex_init(&tracer->types.lock, NULL);
 	tracer->groups_fd = -1;
+	for (int i = 0; i < SCALED_MAX; i++)
+		tracer->scaled_fds[i] = -1;
 	*ret = tracer;
 	return 0;
 }

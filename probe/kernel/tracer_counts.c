@@ -20,9 +20,11 @@ static void add_counters(struct counters *sum, const struct counters *more)
 			sum->lost[of][i] += more->lost[of][i];
 	}
 	sum->waits_over_maxblock += more->waits_over_maxblock;
-	sum->slow_waits += more->slow_waits;
+	for (int i = 0; i < SCHED_COUNT; i++)
+		sum->slow_waits[i] += more->slow_waits[i];
 	sum->slow_lost += more->slow_lost;
 	sum->hists_refused += more->hists_refused;
+	sum->spans_backwards += more->spans_backwards;
 }
 
 void tracer_counters(const struct tracer *tracer, struct counters *sum)

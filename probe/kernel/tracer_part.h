@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "bpf/shared/scheduler.h"
 #include "capability/ktypes.h"
 #include "kernel/preload.h"
 #include "kernel/tracer.h"
@@ -69,6 +70,7 @@ struct tracer {
 	uint64_t session;		 /* the last struct sched_settings.session */
 	struct tracer_waits *waits;	 /* NULL: off-CPU wasn't on yet */
 	int groups_fd;			 /* struct hist of each struct hist_key; -1: none */
+	int scaled_fds[SCALED_MAX];	 /* struct cell of each struct cell_key; -1: none */
 	struct runqlen_bpf *runqlen;
 	struct tracer_faults *faults; /* NULL: mem isn't on */
 	struct timer *timer, *length_timer;

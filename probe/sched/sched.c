@@ -39,11 +39,12 @@ void sched_free(struct sched *sched)
 		tracer_hists_stop(engine_tracer(sched->setup.engine));
 		engine_unsubscribe(sched->setup.engine, sched->subscriber);
 	}
-	for (int i = 0; i < SCHED_COUNT; i++)
+	for (int i = 0; i < SCHED_COUNT; i++) {
 		sched_data_done(&sched->probes[i].kept);
+		slow_log_free(sched->probes[i].log);
+	}
 	if (sched->told)
 		spec_done(&sched->wanted);
-	slow_log_free(sched->log);
 	free(sched);
 }
 
@@ -103,7 +104,7 @@ static void begin_probes(struct sched *sched, uint32_t probes)
 		if (!(probes & 1u << i))
 			continue;
 		state->since_ns = sched_time_ns();
-		state->since_event = sched->log ? sched->log->next : 0;
+		state->since_event = sched_next_event(sched, i);
 		state->generation++;
 		state->failure.text[0] = '\0';
 		state->reported = (union sched_sum){0};
@@ -161,22 +162,36 @@ static int turn_on_each(struct sched *sched, struct sched_hists_settings *settin
 	return good ? tracer_hists(tracer, settings, NULL) : -ENOTSUP;
 }
 
+/* Makes the logs of those of the probes that have events. Returns 0 or -ENOMEM. */
+static int make_logs(struct sched *sched, uint32_t probes)
+{
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		struct sched_probe_state *state = &sched->probes[i];
+
+		if (!(probes & sched_probes_of(SCHED_EVENTS) & 1u << i) || state->log)
+			continue;
+		state->log = calloc(1, sizeof(*state->log));
+		if (!state->log)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* *again: probes that were on have begun at zero, too. */
 static int turn_on(struct sched *sched, struct sched_hists_settings *settings, uint32_t probes,
 		   bool *again, struct why *why)
 {
 	struct tracer *tracer = engine_tracer(sched->setup.engine);
 
-	if (probes & sched_probes_of(SCHED_EVENTS) && !sched->log) {
-		sched->log = calloc(1, sizeof(*sched->log));
-		if (!sched->log) {
-			why_set(why, "no memory");
-			return -ENOMEM;
-		}
+	int r = make_logs(sched, probes);
+
+	if (r < 0) {
+		why_set(why, "no memory");
+		return r;
 	}
 	*again = false;
 	settings->probes = probes;
-	int r = tracer_hists(tracer, settings, why);
+	r = tracer_hists(tracer, settings, why);
 	if (r == 0)
 		return r;
 	*again = true;
@@ -271,8 +286,7 @@ int sched_reconcile(struct sched *sched, struct why *why)
 	log_probes(sched, ran & ~run, "stopped");
 	log_probes(sched, run & ~ran, "started");
 	sched->configured = asked;
-	if (sched->log)
-		sched_wake_followers(sched); /* it may be the end of their events */
+	sched_wake_followers(sched); /* it may be the end of their events */
 	if (run)
 		sched_report_start(sched);
 	else

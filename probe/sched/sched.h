@@ -49,15 +49,27 @@ const char *sched_state(const struct sched *sched, enum sched_probe probe, const
 int sched_read(struct sched *sched, enum sched_probe probe, struct sched_data *fresh,
 	       const struct sched_data **data);
 
+struct sched_asking {
+	enum sched_probe probe;
+	unsigned seconds;
+	unsigned times; /* measurements one after the other; 0: until it is cancelled */
+	struct sched_scale scale;
+	/* Gets 0 and the data, borrowed during the call, after each; or a negative errno, and no
+	 * more come (-ESTALE: its groups changed meanwhile). */
+	void (*done)(void *arg, int error, const struct sched_data *data);
+	void *arg;
+};
+
 /*
- * Measures the next seconds, also while the probe is off; nothing else is altered. done() gets 0
- * and the data, borrowed during the call, or a negative errno (-ESTALE: its groups changed
- * meanwhile). Returns 0; -EBUSY if SCHED_WAITS_MAX are under way; another negative errno with a
- * sentence in `why`.
+ * Measures the next seconds, also while the probe is off; nothing else is altered. *ret is valid
+ * until the last done(). Returns 0; -EBUSY if SCHED_WAITS_MAX are under way, or SCALED_MAX with a
+ * scale; another negative errno; with a sentence in `why`.
  */
-int sched_wait(struct sched *sched, enum sched_probe probe, unsigned seconds,
-	       void (*done)(void *arg, int error, const struct sched_data *data), void *arg,
-	       struct sched_wait **ret, struct why *why);
+int sched_wait(struct sched *sched, const struct sched_asking *asking, struct sched_wait **ret,
+	       struct why *why);
+
+/* Ends a measurement now: done() gets what there is, for the last time. */
+void sched_wait_finish(struct sched_wait *wait);
 
 /* Ends a measurement whose time isn't over: done() gets -ECANCELED. */
 void sched_wait_cancel(struct sched_wait *wait);

@@ -11,6 +11,7 @@
 void sched_data_done(struct sched_data *data)
 {
 	free(TAKE_PTR(data->rows));
+	free(TAKE_PTR(data->cells));
 	free(TAKE_PTR(data->lengths));
 	for (size_t i = 0; data->events && i < data->count; i++)
 		container_unref(data->events[i].container);
@@ -104,6 +105,63 @@ int sched_data_read(struct sched_data *data, struct tracer *tracer)
 	return 0;
 }
 
+static void add_cell(void *arg, const struct hist_cell *cell)
+{
+	struct sched_reading *reading = arg;
+	struct sched_data *data = reading->data;
+
+	struct hist_cell *cells = make_room(data->cells, data, sizeof(*cells));
+	if (!cells) {
+		reading->error = -ENOMEM;
+		return;
+	}
+	data->cells = cells;
+	cells[data->count++] = *cell;
+}
+
+static int compare_cells(const void *a, const void *b)
+{
+	const struct cell_key *left = &((const struct hist_cell *)a)->key;
+	const struct cell_key *right = &((const struct hist_cell *)b)->key;
+
+	if (left->group != right->group)
+		return left->group < right->group ? -1 : 1;
+	return (left->cell > right->cell) - (left->cell < right->cell);
+}
+
+int sched_data_take(struct sched_data *data, struct tracer *tracer, unsigned number)
+{
+	struct sched_reading reading = {.data = data};
+	int r = tracer_scaled_take(tracer, number, add_cell, &reading);
+
+	if (r < 0 || reading.error < 0)
+		return r < 0 ? r : reading.error;
+	if (data->cells)
+		qsort(data->cells, data->count, sizeof(*data->cells), compare_cells);
+	return 0;
+}
+
+size_t sched_data_group_end(const struct sched_data *data, size_t i)
+{
+	uint64_t group = data->cells[i].key.group;
+
+	while (i < data->count && data->cells[i].key.group == group)
+		i++;
+	return i;
+}
+
+uint64_t scale_from(const struct sched_scale *scale, uint64_t cell)
+{
+	if (scale->step)
+		return cell * scale->step;
+	return cell ? 1ULL << (cell - 1) : 0;
+}
+
+uint64_t scale_until(const struct sched_scale *scale, uint64_t cell)
+{
+	return scale_from(scale, cell + 1);
+}
+
 int sched_data_add_events(struct sched_data *data, const struct slow_log *log, uint64_t from)
 {
 	uint64_t first = slow_log_first(log);
@@ -119,6 +177,30 @@ int sched_data_add_events(struct sched_data *data, const struct slow_log *log, u
 		events[data->count] = *slow_log_get(log, i);
 		container_ref(events[data->count++].container);
 	}
+	return 0;
+}
+
+static void *copy_items(const void *items, size_t bytes)
+{
+	void *copy = malloc(bytes);
+
+	if (copy)
+		memcpy(copy, items, bytes);
+	return copy;
+}
+
+int sched_data_copy(struct sched_data *to, const struct sched_data *from)
+{
+	if (from->rows && from->count) {
+		to->rows = copy_items(from->rows, from->count * sizeof(*from->rows));
+		if (!to->rows)
+			return -ENOMEM;
+	} else if (from->lengths && from->count) {
+		to->lengths = copy_items(from->lengths, from->count * sizeof(*from->lengths));
+		if (!to->lengths)
+			return -ENOMEM;
+	}
+	to->count = to->room = from->count;
 	return 0;
 }
 

@@ -17,14 +17,22 @@ struct cpu_lengths {
 	struct lengths lengths;
 };
 
+/* Scale of a measurement, if not powers of two of us. */
+struct sched_scale {
+	uint32_t unit_us; /* 1: us, 1000: ms; 0: the measurement isn't scaled */
+	uint32_t step;	  /* width of a cell, units; 0: powers of two of the unit */
+};
+
 struct sched_data {
 	enum sched_probe probe;
 	enum group_by group_by;
 	uint64_t from_ns, until_ns; /* ns since 1970 */
 	uint64_t slow_ns;	    /* threshold of the events */
+	struct sched_scale scale;
 
-	/* The data; which of the three depends on the probe's form (sched_form()). */
-	struct hist_row *rows; /* sorted by group */
+	/* The data; which of the four depends on the form (sched_form()) and the scale. */
+	struct hist_row *rows;	 /* sorted by group */
+	struct hist_cell *cells; /* of a scaled measurement, sorted by group and cell */
 	struct cpu_lengths *lengths;
 	struct slow_entry *events; /* oldest first, with references to containers */
 	size_t count, room;
@@ -40,14 +48,28 @@ void sched_data_done(struct sched_data *data);
  */
 int sched_data_read(struct sched_data *data, struct tracer *tracer);
 
+/* Takes what a scaled measurement of the probe has counted since the last time. Errors as
+ * tracer_scaled_take(). */
+int sched_data_take(struct sched_data *data, struct tracer *tracer, unsigned number);
+
 /* Adds the events from number `from` on. Returns 0 or -ENOMEM. */
 int sched_data_add_events(struct sched_data *data, const struct slow_log *log, uint64_t from);
+
+/* Copies the rows or lengths of `from` to *to, which has none. Returns 0 or -ENOMEM. */
+int sched_data_copy(struct sched_data *to, const struct sched_data *from);
 
 /* Subtracts what had been counted before. Groups that have counted nothing since are removed. */
 void sched_data_subtract(struct sched_data *data, const struct sched_data *before);
 
 /* Returns how many events or values the data stand for, those that are lost included. */
 uint64_t sched_data_count(const struct sched_data *data);
+
+/* Return the first value of a cell, in units of its scale; the first behind it. */
+uint64_t scale_from(const struct sched_scale *scale, uint64_t cell);
+uint64_t scale_until(const struct sched_scale *scale, uint64_t cell);
+
+/* Returns the place of the first cell behind the group of cell `i`. */
+size_t sched_data_group_end(const struct sched_data *data, size_t i);
 
 /* Return the number of counted values. */
 uint64_t hist_count(const struct hist *hist);

@@ -36,7 +36,7 @@ int sched_follow(struct sched *sched, enum sched_probe probe, void (*wake)(void 
 	*follower = (struct sched_follower){
 		.sched = sched,
 		.probe = probe,
-		.next = sched->log->next,
+		.next = sched_next_event(sched, probe),
 		.generation = sched->probes[probe].generation,
 		.wake = wake,
 		.arg = arg,
@@ -60,7 +60,7 @@ void sched_unfollow(struct sched_follower *follower)
 int sched_follower_next(struct sched_follower *follower, struct slow_entry *entry, uint64_t *missed)
 {
 	const struct sched *sched = follower->sched;
-	const struct slow_log *log = sched->log;
+	const struct slow_log *log = sched->probes[follower->probe].log;
 	uint64_t first = slow_log_first(log);
 
 	*missed = follower->next < first ? first - follower->next : 0;

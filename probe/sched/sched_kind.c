@@ -15,6 +15,8 @@ static const struct sched_kind kinds[SCHED_COUNT] = {
 			   "How long tasks had a CPU at a time."},
 	[SCHED_OFFCPUDIST] = {"offcpudist", "times off a CPU", "sched_offcpu_seconds",
 			      "How long tasks were off their CPU, blocked."},
+	[SCHED_OFFCPUSLOWER] = {"offcpuslower", "long times off a CPU", "sched_offcpu_slow_total",
+				"Times off a CPU, blocked, longer than min_us (offcpuslower)."},
 };
 
 /* Most needs are those of following processes, which the tracer always does. */

@@ -11,13 +11,13 @@ static const char *const groups[] = {"none", "pid", "tid", "pidns", "cgroup", "c
 static const struct param rows[] = {
 	{"min_us", PARAM_NUMBER_OF(struct params, sched.min_us), .max = UINT32_MAX,
 	 .number = 10000, .unit = "us",
-	 .help = "`runqslower` reports waits that are longer. 0: each wait"},
+	 .help = "`runqslower` and `offcpuslower` report waits that are longer. 0: each wait"},
 	{"latency_thr", PARAM_NUMBER_OF(struct params, sched.latency_thr_ms), .max = UINT32_MAX / 1000,
 	 .number = SCHED_THR_UNSET, .instead_of = "min_us", .unit = "ms",
 	 .help = "the same in milliseconds. A PUT with both is refused. GET shows the one that "
 		 "was set"},
 	{"group_by", PARAM_CHOICE_OF(struct params, sched.group_by, groups), .number = GROUP_NONE,
-	 .help = "one histogram for each group, in each probe but `runqlen` and `runqslower`. "
+	 .help = "one histogram for each group. `runqlen` and the probes of events have none. "
 		 "`pidns` is the namespace's inode number (`readlink /proc/PID/ns/pid`). "
 		 "`cgroup` is the id (the folder's inode number) in the unified hierarchy"},
 	{"report_period", PARAM_NUMBER_OF(struct params, sched.report_period_s), .min = 5,

@@ -35,6 +35,8 @@ void sched_on_slow(void *arg, const struct slow_event *event, const struct slice
 	struct cpu_holder holder;
 	const struct target *target;
 	struct slow_entry entry = {
+		.probe = (enum sched_probe)event->probe,
+		.state = (enum wait_state)event->state,
 		.time_ns = sched_time_ns() - (loop_now_ns() - event->time_ns),
 		.delay_ns = event->delay_ns,
 		.tgid = event->tgid,
@@ -42,7 +44,8 @@ void sched_on_slow(void *arg, const struct slow_event *event, const struct slice
 		.cpu = event->cpu,
 	};
 
-	if (!(sched->on & sched_probes_of(SCHED_EVENTS)))
+	if (event->probe >= SCHED_COUNT || !(sched->on & 1u << event->probe) ||
+	    !sched->probes[event->probe].log)
 		return;
 	memcpy(entry.comm, event->comm, sizeof(entry.comm));
 	target = engine_target(sched->setup.engine, (pid_t)event->tgid);
@@ -53,7 +56,7 @@ void sched_on_slow(void *arg, const struct slow_event *event, const struct slice
 	}
 	cpu_holder_find(&holder, event, slices);
 	blame_holder(&entry, &holder);
-	slow_log_add(sched->log, &entry);
+	slow_log_add(sched->probes[event->probe].log, &entry);
 	sched_wake_followers(sched);
 }
 
@@ -73,9 +76,14 @@ static void find_place(struct sched *sched, struct slow_entry *event)
 	event->ns_pid = target->ns_pid;
 }
 
+uint64_t sched_next_event(const struct sched *sched, enum sched_probe probe)
+{
+	return sched->probes[probe].log ? sched->probes[probe].log->next : 0;
+}
+
 int sched_slow_events(struct sched *sched, struct sched_data *data, uint64_t from)
 {
-	int r = sched_data_add_events(data, sched->log, from);
+	int r = sched_data_add_events(data, sched->probes[data->probe].log, from);
 
 	for (size_t i = 0; i < data->count; i++)
 		find_place(sched, &data->events[i]);

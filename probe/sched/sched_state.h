@@ -16,6 +16,7 @@ union sched_sum {
 
 struct sched_probe_state {
 	uint64_t since_ns;	/* when it was turned on, ns since 1970 */
+	struct slow_log *log;	/* of a probe of events; NULL: it was never on */
 	uint64_t since_event;	/* number of its first event in the log */
 	uint64_t generation;	/* incremented each time it begins at zero */
 	struct why failure;	/* why it can't run; "": it can */
@@ -36,7 +37,6 @@ struct sched {
 	struct sched_hists_settings applied;
 	struct sched_probe_state probes[SCHED_COUNT];
 
-	struct slow_log *log; /* NULL: no probe of events was ever on */
 	struct sched_wait *waits[SCHED_WAITS_MAX];
 	struct sched_follower *followers[SCHED_FOLLOWERS_MAX];
 
@@ -54,10 +54,13 @@ int sched_read_now(struct sched *sched, enum sched_probe probe, struct sched_dat
 void sched_on_slow(void *arg, const struct slow_event *event, const struct slice *slices);
 
 /*
- * Adds the slow waits from that number on, with their containers as known by now. Returns 0 or
- * -ENOMEM.
+ * Adds the events of data->probe from that number on, with their containers as known by now.
+ * Returns 0 or -ENOMEM.
  */
 int sched_slow_events(struct sched *sched, struct sched_data *data, uint64_t from);
+
+/* Returns the number that the probe's next event will have. */
+uint64_t sched_next_event(const struct sched *sched, enum sched_probe probe);
 
 /* Returns the probes that are measured by sched_wait(). */
 uint32_t sched_waited(const struct sched *sched);

@@ -8,14 +8,19 @@
 
 struct sched_wait {
 	struct sched *sched;
-	enum sched_probe probe;
+	struct sched_asking asking;
+	unsigned ended;	     /* measurements that are over */
+	unsigned scaled;     /* number of the scaled measurement; SCALED_MAX: it is none */
 	uint64_t generation; /* the probe's, when it began */
 	uint64_t from_event;
 	struct sched_data before;
 	struct loop_timer end;
-	void (*done)(void *arg, int error, const struct sched_data *data);
-	void *arg;
 };
+
+static bool is_stale(const struct sched_wait *wait)
+{
+	return wait->sched->probes[wait->asking.probe].generation != wait->generation;
+}
 
 /* Frees a measurement; the probe is turned off if nobody else wants it. */
 static void forget_wait(struct sched_wait *wait)
@@ -28,6 +33,9 @@ static void forget_wait(struct sched_wait *wait)
 			sched->waits[i] = NULL;
 	}
 	loop_timer_cancel(sched->setup.loop, &wait->end);
+	/* A probe that began anew has ended its scaled measurements. */
+	if (wait->scaled < SCALED_MAX && !is_stale(wait))
+		tracer_scaled_end(engine_tracer(sched->setup.engine), wait->scaled);
 	sched_data_done(&wait->before);
 	free(wait);
 	if (sched_reconcile(sched, &why) < 0)
@@ -36,56 +44,127 @@ static void forget_wait(struct sched_wait *wait)
 
 static void finish_wait(struct sched_wait *wait, int error, const struct sched_data *data)
 {
-	void (*done)(void *arg, int error, const struct sched_data *data) = wait->done;
-	void *arg = wait->arg;
+	struct sched_asking asking = wait->asking;
 
 	forget_wait(wait);
-	done(arg, error, data);
+	asking.done(asking.arg, error, data);
+}
+
+/* Reads what the kernel's side has counted, and keeps it for the next measurement. */
+static int read_counts(struct sched_wait *wait, struct sched_data *data)
+{
+	struct sched_data all = {.probe = data->probe};
+	int r = sched_data_read(data, engine_tracer(wait->sched->setup.engine));
+
+	if (r == 0)
+		r = sched_data_copy(&all, data);
+	if (r < 0)
+		return r;
+	sched_data_subtract(data, &wait->before);
+	sched_data_done(&wait->before);
+	wait->before = all;
+	return 0;
+}
+
+static int read_events(struct sched_wait *wait, struct sched_data *data)
+{
+	int r = sched_slow_events(wait->sched, data, wait->from_event);
+
+	wait->from_event = sched_next_event(wait->sched, data->probe);
+	return r;
 }
 
 static int read_since(struct sched_wait *wait, struct sched_data *data)
 {
 	struct sched *sched = wait->sched;
 
-	if (sched->probes[wait->probe].generation != wait->generation)
+	if (is_stale(wait))
 		return -ESTALE;
 	data->slow_ns = sched->applied.slow_ns;
-	data->group_by = sched->applied.group_by[wait->probe];
+	data->group_by = sched->applied.group_by[data->probe];
+	data->scale = wait->asking.scale;
 	data->until_ns = sched_time_ns();
-	if (sched_form(wait->probe) == SCHED_EVENTS)
-		return sched_slow_events(sched, data, wait->from_event);
-	int r = sched_data_read(data, engine_tracer(sched->setup.engine));
-	if (r == 0)
-		sched_data_subtract(data, &wait->before);
-	return r;
+	if (sched_form(data->probe) == SCHED_EVENTS)
+		return read_events(wait, data);
+	if (wait->scaled < SCALED_MAX)
+		return sched_data_take(data, engine_tracer(sched->setup.engine), wait->scaled);
+	return read_counts(wait, data);
+}
+
+static void set_end(struct sched_wait *wait, uint64_t from_ns)
+{
+	loop_timer_set(wait->sched->setup.loop, &wait->end,
+		       from_ns + wait->asking.seconds * NS_PER_S);
 }
 
 static void time_is_over(void *arg)
 {
 	struct sched_wait *wait = arg;
-	_cleanup_sched_data_ struct sched_data data = {.probe = wait->probe,
+	uint64_t ended_ns = wait->end.at_ns;
+	_cleanup_sched_data_ struct sched_data data = {.probe = wait->asking.probe,
 						       .from_ns = wait->before.from_ns};
 	int r = read_since(wait, &data);
 
-	finish_wait(wait, r, &data);
+	if (r < 0 || ++wait->ended == wait->asking.times) {
+		finish_wait(wait, r, &data);
+		return;
+	}
+	wait->before.from_ns = data.until_ns;
+	set_end(wait, ended_ns);
+	wait->asking.done(wait->asking.arg, 0, &data);
+}
+
+void sched_wait_finish(struct sched_wait *wait)
+{
+	wait->asking.times = wait->ended + 1;
+	time_is_over(wait);
+}
+
+static int begin_scaled(struct sched_wait *wait)
+{
+	const struct sched_scale *asked = &wait->asking.scale;
+	const struct hist_scale scale = {
+		.probe = wait->asking.probe,
+		.unit_ns = 1000ULL * asked->unit_us * (asked->step ? asked->step : 1),
+		.powers = !asked->step,
+	};
+
+	return tracer_scaled_begin(engine_tracer(wait->sched->setup.engine), &scale, &wait->scaled);
 }
 
 /* Starts the time, when the probe is on. */
-static int begin_wait(struct sched_wait *wait, unsigned seconds)
+static int begin_wait(struct sched_wait *wait)
 {
 	struct sched *sched = wait->sched;
-	int r = sched_data_read(&wait->before, engine_tracer(sched->setup.engine));
+	int r;
 
-	wait->generation = sched->probes[wait->probe].generation;
-	wait->from_event = sched->log ? sched->log->next : 0;
+	if (wait->asking.scale.unit_us)
+		r = begin_scaled(wait);
+	else
+		r = sched_data_read(&wait->before, engine_tracer(sched->setup.engine));
+	wait->generation = sched->probes[wait->asking.probe].generation;
+	wait->from_event = sched_next_event(sched, wait->asking.probe);
 	wait->before.from_ns = sched_time_ns();
-	loop_timer_set(sched->setup.loop, &wait->end, loop_now_ns() + seconds * NS_PER_S);
+	set_end(wait, loop_now_ns());
 	return r;
 }
 
-int sched_wait(struct sched *sched, enum sched_probe probe, unsigned seconds,
-	       void (*done)(void *arg, int error, const struct sched_data *data), void *arg,
-	       struct sched_wait **ret, struct why *why)
+static struct sched_wait *make_wait(struct sched *sched, const struct sched_asking *asking)
+{
+	struct sched_wait *wait = calloc(1, sizeof(*wait));
+
+	if (!wait)
+		return NULL;
+	*wait = (struct sched_wait){.sched = sched,
+				    .asking = *asking,
+				    .scaled = SCALED_MAX,
+				    .before = {.probe = asking->probe}};
+	wait->end = (struct loop_timer){.expired = time_is_over, .arg = wait, .name = "sched"};
+	return wait;
+}
+
+int sched_wait(struct sched *sched, const struct sched_asking *asking, struct sched_wait **ret,
+	       struct why *why)
 {
 	int place = 0;
 
@@ -96,24 +175,20 @@ int sched_wait(struct sched *sched, enum sched_probe probe, unsigned seconds,
 		return -EBUSY;
 	}
 	why_set(why, "no memory");
-	struct sched_wait *wait = calloc(1, sizeof(*wait));
+	struct sched_wait *wait = make_wait(sched, asking);
 	if (!wait)
 		return -ENOMEM;
-	*wait = (struct sched_wait){.sched = sched,
-				    .probe = probe,
-				    .before = {.probe = probe},
-				    .done = done,
-				    .arg = arg};
-	wait->end = (struct loop_timer){.expired = time_is_over, .arg = wait, .name = "sched"};
 	sched->waits[place] = wait;
 	int r = sched_reconcile(sched, why);
-	if (r == 0 && !(sched->on & 1u << probe)) {
-		*why = sched->probes[probe].failure;
+	if (r == 0 && !(sched->on & 1u << asking->probe)) {
+		*why = sched->probes[asking->probe].failure;
 		r = -ENOTSUP;
 	}
 	if (r == 0) {
-		r = begin_wait(wait, seconds);
-		if (r < 0)
+		r = begin_wait(wait);
+		if (r == -EBUSY)
+			why_set(why, "%d measurements with a unit or step run already", SCALED_MAX);
+		else if (r < 0)
 			why_set(why, "its counts can't be read");
 	}
 	if (r < 0)
@@ -142,7 +217,7 @@ uint32_t sched_waited(const struct sched *sched)
 
 	for (int i = 0; i < SCHED_WAITS_MAX; i++) {
 		if (sched->waits[i])
-			probes |= 1u << sched->waits[i]->probe;
+			probes |= 1u << sched->waits[i]->asking.probe;
 	}
 	return probes;
 }

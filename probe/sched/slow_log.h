@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Log of the last tasks that waited too long for a CPU (runqslower): a ring of numbered entries.
- * Loop thread only.
+ * Log of the last tasks that waited too long (runqslower, offcpuslower): a ring of numbered
+ * entries. Loop thread only.
  */
 #pragma once
 
@@ -22,7 +22,9 @@ struct slow_other {
 };
 
 struct slow_entry {
-	uint64_t time_ns; /* when it got the CPU, ns since 1970 */
+	enum sched_probe probe;
+	enum wait_state state; /* in which it left its CPU */
+	uint64_t time_ns;      /* when it got the CPU, ns since 1970 */
 	uint64_t delay_ns;
 	uint32_t tgid, tid, cpu;
 	char comm[COMM_BYTES];

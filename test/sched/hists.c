@@ -34,6 +34,8 @@ static void on_slow(void *arg, const struct slow_event *event, const struct slic
 	struct cpu_holder culprit;
 	size_t left = sizeof(test->slow) - test->slow_bytes;
 
+	if (event->probe != SCHED_RUNQSLOWER)
+		return;
 	cpu_holder_find(&culprit, event, slices);
 	int bytes = snprintf(test->slow + test->slow_bytes, left,
 			     "%s{\"tgid\": %u, \"tid\": %u, \"cpu\": %u, \"us\": %.3f, "
@@ -86,7 +88,7 @@ static void print_all(struct test *test)
 		if (sched_form(i) == SCHED_LENGTHS)
 			tracer_lengths_read(test->tracer, print_lengths, test);
 		else if (sched_form(i) == SCHED_EVENTS)
-			fputs(test->slow, stdout);
+			fputs(i == SCHED_RUNQSLOWER ? test->slow : "", stdout);
 		else
 			tracer_hists_read(test->tracer, i, print_row, test);
 		printf("], ");
@@ -95,8 +97,8 @@ static void print_all(struct test *test)
 	printf("\"now_ns\": %llu, ", (unsigned long long)loop_now_ns());
 	printf("\"slow_waits\": %llu, \"slow_lost\": %llu, \"refused\": %llu, \"records_full\": "
 	       "%llu}\n",
-	       (unsigned long long)counters.slow_waits, (unsigned long long)counters.slow_lost,
-	       (unsigned long long)counters.hists_refused,
+	       (unsigned long long)counters.slow_waits[SCHED_RUNQSLOWER],
+	       (unsigned long long)counters.slow_lost, (unsigned long long)counters.hists_refused,
 	       (unsigned long long)counters.lost[LOSERS_SCHED][LOST_RECORDS_FULL]);
 	fflush(stdout);
 }

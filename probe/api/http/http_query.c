@@ -10,9 +10,10 @@
 
 /* Keys that a query may have; behind KEYS_SHOWN those that Go's net/http/pprof has, and whose
  * meaning here is none. */
-static const char *const keys[] = {"pid",  "seconds", "icicle", "follow", "min_age", "value",
-				   "view", "header",  "debug",	"gc",	  "rate"};
-#define KEYS_SHOWN 8
+static const char *const keys[] = {"pid",   "seconds", "icicle", "follow", "min_age",
+				   "value", "view",    "header", "every",  "count",
+				   "unit",  "step",    "debug",	 "gc",	   "rate"};
+#define KEYS_SHOWN 12
 
 static const char *query_text(struct MHD_Connection *mhd, const char *key)
 {
@@ -55,6 +56,10 @@ void http_query_read(struct MHD_Connection *mhd, struct query *query, struct not
 		.follow = query_number(mhd, "follow"),
 		.min_age = query_number(mhd, "min_age"),
 		.header = query_number(mhd, "header"),
+		.every = query_number(mhd, "every"),
+		.count = query_number(mhd, "count"),
+		.step = query_number(mhd, "step"),
+		.unit = query_text(mhd, "unit"),
 		.value = query_text(mhd, "value"),
 		.view = query_text(mhd, "view"),
 	};

@@ -10,7 +10,7 @@
 #define LENGTHS_SHOWN 32 /* le 0, 1, 2, 4, … */
 
 /* Rows that are no probe's. */
-enum { OCCUPANCY, SLOW_LOST, GROUPS_REFUSED, OTHERS };
+enum { OCCUPANCY, SLOW_LOST, GROUPS_REFUSED, SPANS_BACKWARDS, OTHERS };
 
 static const struct measure others[OTHERS] = {
 	[OCCUPANCY] = {.name = "sched_runq_occupancy_ratio",
@@ -19,10 +19,15 @@ static const struct measure others[OTHERS] = {
 		       .labels = "cpu"},
 	[SLOW_LOST] = {.name = "sched_runq_slow_lost_total",
 		       .type = COUNTER,
-		       .help = "Slow waits for a CPU that found no room in the ring buffer."},
+		       .help = "Slow waits (runqslower, offcpuslower) that found no room in the "
+			       "ring buffer."},
 	[GROUPS_REFUSED] = {.name = "sched_groups_refused_total",
 			    .type = COUNTER,
 			    .help = "Values of groups that found no room in the histograms."},
+	[SPANS_BACKWARDS] = {.name = "sched_spans_backwards_total",
+			     .type = COUNTER,
+			     .help = "Waits and times on a CPU that ended before they began, by "
+				     "the kernel's clock, and are counted nowhere."},
 };
 
 /* Those of THE TABLE of probes, and the others. */
@@ -118,10 +123,11 @@ static void put_counters(struct buf *out, const struct counters *counters)
 {
 	for (int i = 0; i < SCHED_COUNT; i++) {
 		if (sched_form(i) == SCHED_EVENTS)
-			put_counter(out, &rows[i], counters->slow_waits);
+			put_counter(out, &rows[i], counters->slow_waits[i]);
 	}
 	put_counter(out, &others[SLOW_LOST], counters->slow_lost);
 	put_counter(out, &others[GROUPS_REFUSED], counters->hists_refused);
+	put_counter(out, &others[SPANS_BACKWARDS], counters->spans_backwards);
 }
 
 static void write_sched(struct buf *out, const void *stats)

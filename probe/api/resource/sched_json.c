@@ -62,7 +62,7 @@ static uint64_t linear_limit(size_t slot)
 
 /* ---- histograms ---- */
 
-static void put_hist(struct json *json, enum group_by by, const struct hist_row *row)
+static void put_group(struct json *json, enum group_by by, uint64_t group, const char *comm)
 {
 	bool has_comm = by == GROUP_PID || by == GROUP_TID;
 
@@ -71,15 +71,62 @@ static void put_hist(struct json *json, enum group_by by, const struct hist_row 
 	if (by == GROUP_NONE)
 		json_raw(json, "group", "null");
 	else
-		json_u64(json, "group", row->group);
-	put_comm(json, has_comm ? row->hist.comm : "");
+		json_u64(json, "group", group);
+	put_comm(json, has_comm ? comm : "");
+}
+
+static void put_hist(struct json *json, enum group_by by, const struct hist_row *row)
+{
+	put_group(json, by, row->group, row->hist.comm);
 	json_numbers(json, {"count", hist_count(&row->hist)}, {"sum_us", row->hist.sum_ns / 1000});
 	put_buckets(json, row->hist.slots, HIST_SLOTS, power_limit);
 	json_object_end(json);
 }
 
+static void put_cells(struct json *json, const struct sched_scale *scale,
+		      const struct hist_cell *cells, size_t n)
+{
+	json_array(json, "buckets");
+	for (size_t i = 0; i < n && !buf_error(json->out); i++) {
+		json_object(json, NULL);
+		json_numbers(json, {"from", scale_from(scale, cells[i].key.cell)},
+			     {"to", scale_until(scale, cells[i].key.cell)},
+			     {"count", cells[i].cell.count});
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_scaled(struct json *json, const struct sched_data *data)
+{
+	json_text(json, "unit", data->scale.unit_us == 1000 ? "ms" : "us");
+	if (data->scale.step)
+		json_u64(json, "step", data->scale.step);
+	json_text(json, "group_by", groups[data->group_by]);
+	json_array(json, "histograms");
+	for (size_t i = 0, next; i < data->count && !buf_error(json->out); i = next) {
+		const struct hist_cell *cells = &data->cells[i];
+		uint64_t count = 0, sum_ns = 0;
+
+		next = sched_data_group_end(data, i);
+		for (size_t k = i; k < next; k++) {
+			count += data->cells[k].cell.count;
+			sum_ns += data->cells[k].cell.sum_ns;
+		}
+		put_group(json, data->group_by, cells->key.group, cells->cell.comm);
+		json_numbers(json, {"count", count}, {"sum_us", sum_ns / 1000});
+		put_cells(json, &data->scale, cells, next - i);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 static void put_hists(struct json *json, const struct sched_data *data)
 {
+	if (data->scale.unit_us) {
+		put_scaled(json, data);
+		return;
+	}
 	json_text(json, "unit", "us");
 	json_text(json, "group_by", groups[data->group_by]);
 	json_array(json, "histograms");
@@ -147,9 +194,13 @@ static void put_event(struct json *json, const struct slow_entry *entry)
 	json_numbers(json, {"pid", entry->tgid}, {"tid", entry->tid}, {"cpu", entry->cpu});
 	container_json(json, entry->container, (pid_t)entry->tgid, entry->ns_pid);
 	json_u64(json, "lat_us", entry->delay_ns / 1000);
-	put_other(json, "prev", &entry->before);
-	put_other(json, "most", &entry->most);
-	json_u64(json, "most_us", entry->most_ns / 1000);
+	if (sched_probes_at(RUNQ_ENDED) & 1U << entry->probe) {
+		put_other(json, "prev", &entry->before);
+		put_other(json, "most", &entry->most);
+		json_u64(json, "most_us", entry->most_ns / 1000);
+	} else {
+		json_text(json, "state", entry->state == WAIT_DISK ? "D" : "S");
+	}
 	json_object_end(json);
 }
 

@@ -13,5 +13,5 @@ void sched_text(struct buf *out, const struct sched_data *data);
 void sched_json(struct buf *out, const struct sched_data *data);
 
 /* Write the head of the table, and a line of it. */
-void sched_text_slow_head(struct buf *out);
+void sched_text_slow_head(struct buf *out, enum sched_probe probe);
 void sched_text_slow(struct buf *out, const struct slow_entry *entry);

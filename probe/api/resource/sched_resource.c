@@ -136,9 +136,12 @@ int sched_restore(const struct services *services, const cJSON *saved, bool same
 
 /* ---- GET /sched/PROBE.EXTENSION ---- */
 
+#define STEP_MAX 1000000
+
 struct resource {
 	enum sched_probe probe;
 	bool json;
+	struct sched_scale scale;
 };
 
 struct sched_waiting {
@@ -165,27 +168,77 @@ static bool find_resource(const char *name, struct resource *resource)
 	return true;
 }
 
-/* Returns what is wrong with a query, a sentence; NULL: nothing. */
-static const char *check_query(const struct query *query, const struct resource *resource)
+static bool is_number(long long value, long long max)
 {
-	if (query->seconds != -1 && (query->seconds < 1 || query->seconds > SECONDS_MAX))
+	return value == QUERY_NONE || (value >= 1 && value <= max);
+}
+
+/* Reads the scale. Returns what is wrong, a sentence; NULL: nothing. */
+static const char *read_scale(const struct query *query, struct resource *resource)
+{
+	bool ms = query->unit && strcmp(query->unit, "ms") == 0;
+
+	if (!query->unit && query->step == QUERY_NONE)
+		return NULL;
+	if (query->unit && !ms && strcmp(query->unit, "us") != 0)
+		return "unit must be us or ms";
+	if (!is_number(query->step, STEP_MAX))
+		return "step must be a number from 1 to 1000000";
+	if (sched_form(resource->probe) != SCHED_HIST)
+		return "unit and step are for histograms";
+	if (query->seconds == QUERY_NONE && query->every == QUERY_NONE)
+		return "unit and step need seconds or every: what was counted before has "
+		       "powers of two of us";
+	if (ms || query->step != QUERY_NONE)
+		resource->scale = (struct sched_scale){
+			.unit_us = ms ? 1000 : 1,
+			.step = query->step == QUERY_NONE ? 0 : (uint32_t)query->step};
+	return NULL;
+}
+
+static const char *check_every(const struct query *query)
+{
+	if (!is_number(query->every, SECONDS_MAX))
+		return "every must be a number from 1 to 600";
+	if (!is_number(query->count, UINT32_MAX))
+		return "count must be a number from 1 to 4294967295";
+	if (query->count != QUERY_NONE && query->every == QUERY_NONE)
+		return "count needs every";
+	if (query->every != QUERY_NONE && (query->seconds != QUERY_NONE || query->follow == 1))
+		return "every, seconds and follow exclude each other";
+	return NULL;
+}
+
+/* Returns what is wrong with a query, a sentence; NULL: nothing. */
+static const char *check_query(const struct query *query, struct resource *resource)
+{
+	const char *wrong = check_every(query);
+
+	if (wrong)
+		return wrong;
+	if (!is_number(query->seconds, SECONDS_MAX))
 		return "seconds must be a number from 1 to 600";
 	if (query->follow < -1 || query->follow > 1)
 		return "follow must be 0 or 1";
 	if (query->follow == 1 && (sched_form(resource->probe) != SCHED_EVENTS || resource->json))
-		return "only runqslower.txt can be followed";
+		return "only runqslower.txt and offcpuslower.txt can be followed";
 	if (query->follow == 1 && query->seconds != -1)
 		return "seconds and follow exclude each other";
 	if (query->pid != -1)
 		return "pid is no parameter of /sched: PUT snoopers, or group_by pid";
-	return NULL;
+	return read_scale(query, resource);
+}
+
+static void begin_answer(struct answer *answer, const struct resource *resource)
+{
+	answer->status = 200;
+	answer->content_type = resource->json ? "application/json" : "text/plain; charset=utf-8";
 }
 
 static void fill_answer(struct answer *answer, const struct resource *resource,
 			const struct sched_data *data)
 {
-	answer->status = 200;
-	answer->content_type = resource->json ? "application/json" : "text/plain; charset=utf-8";
+	begin_answer(answer, resource);
 	if (resource->json)
 		sched_json(&answer->body, data);
 	else
@@ -235,9 +288,17 @@ static void fetch_later(const struct services *services, const struct resource *
 	int r = -ENOMEM;
 
 	if (waiting) {
+		const struct sched_asking asking = {
+			.probe = resource->probe,
+			.seconds = seconds,
+			.times = 1,
+			.scale = resource->scale,
+			.done = wait_ended,
+			.arg = waiting,
+		};
+
 		*waiting = (struct sched_waiting){answer, *resource, ready, arg};
-		r = sched_wait(services->sched, resource->probe, seconds, wait_ended, waiting,
-			       &wait, &why);
+		r = sched_wait(services->sched, &asking, &wait, &why);
 	}
 	if (r < 0) {
 		answer_failed(answer, r == -EBUSY ? 429 : 503, why.text);
@@ -255,8 +316,7 @@ static void follow_events(const struct services *services, enum sched_probe prob
 	char message[128];
 
 	if (r == 0) {
-		answer->status = 200;
-		answer->content_type = "text/plain; charset=utf-8";
+		begin_answer(answer, &(struct resource){.probe = probe});
 	} else if (r == -ENOENT) {
 		snprintf(message, sizeof(message),
 			 "%s doesn't run: PUT it with state running first", probe_name(probe));
@@ -268,12 +328,35 @@ static void follow_events(const struct services *services, enum sched_probe prob
 	}
 }
 
+/* Answers with measurement after measurement. */
+static void repeat_measurement(const struct services *services, const struct resource *resource,
+			       const struct query *query, struct answer *answer)
+{
+	const struct sched_asking asking = {
+		.probe = resource->probe,
+		.seconds = (unsigned)query->every,
+		.times = query->count == QUERY_NONE ? 0 : (unsigned)query->count,
+		.scale = resource->scale,
+	};
+	struct why why = {"no memory"};
+	int r = sched_intervals_new(&answer->stream, services->sched, &asking, resource->json,
+				    &why);
+
+	if (r < 0)
+		answer_failed(answer, r == -EBUSY ? 429 : 503, why.text);
+	else
+		begin_answer(answer, resource);
+}
+
 void sched_need(const char *name, const struct query *query, struct need *need)
 {
+	bool measures = query->seconds != QUERY_NONE || query->every != QUERY_NONE;
+
 	(void)name;
-	need->role = query->seconds == QUERY_NONE ? ROLE_READ : ROLE_PROFILE;
-	need->costs = query->seconds != QUERY_NONE || query->follow == 1;
-	if (query->seconds > 0 && query->seconds <= SECONDS_MAX)
+	need->role = measures ? ROLE_PROFILE : ROLE_READ;
+	need->costs = measures || query->follow == 1;
+	if ((query->seconds > 0 && query->seconds <= SECONDS_MAX) ||
+	    (query->every > 0 && query->every <= SECONDS_MAX))
 		need->begins = WANTED_SCHED;
 }
 
@@ -299,7 +382,7 @@ static void fetch_now(const struct services *services, const struct resource *re
 void sched_fetch(const struct services *services, const char *name, const struct query *query,
 		 struct answer *answer, void (*ready)(void *arg), void *arg)
 {
-	struct resource resource;
+	struct resource resource = {0};
 
 	if (!find_resource(name, &resource)) {
 		answer_failed(answer, 404, "url not found");
@@ -310,6 +393,8 @@ void sched_fetch(const struct services *services, const char *name, const struct
 		answer_failed(answer, 400, wrong);
 	} else if (query->follow == 1) {
 		follow_events(services, resource.probe, answer);
+	} else if (query->every > 0) {
+		repeat_measurement(services, &resource, query, answer);
 	} else if (query->seconds > 0) {
 		fetch_later(services, &resource, (unsigned)query->seconds, answer, ready, arg);
 	} else {

@@ -19,7 +19,14 @@ int sched_restore(const struct services *services, const cJSON *saved, bool same
 		  struct why *why);
 
 /*
- * Creates a stream of runqslower's events as lines (api/resource/sched_stream.c); the caller owns
+ * Creates a stream of measurements (api/resource/sched_intervals.c), each as text or as JSON; the
+ * caller owns *ret. `asking` needs no done(). Errors as sched_wait().
+ */
+int sched_intervals_new(struct stream **ret, struct sched *sched, const struct sched_asking *asking,
+			bool json, struct why *why);
+
+/*
+ * Creates a stream of a probe's events as lines (api/resource/sched_stream.c); the caller owns
  * *ret. Returns 0, or -ENOENT, -EBUSY or -ENOMEM as sched_follow().
  */
 int sched_stream_new(struct stream **ret, struct sched *sched, enum sched_probe probe);

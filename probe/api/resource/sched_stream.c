@@ -84,7 +84,7 @@ int sched_stream_new(struct stream **ret, struct sched *sched, enum sched_probe 
 		return -ENOMEM;
 	slow->stream = (struct stream){.read = read_lines, .free = free_stream};
 	slow->text = (struct buf)BUF_INIT(TEXT_MAX);
-	sched_text_slow_head(&slow->text);
+	sched_text_slow_head(&slow->text, probe);
 	int r = sched_follow(sched, probe, wake_stream, slow, &slow->follower);
 	if (r < 0) {
 		free_stream(&slow->stream);

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/request/request.h"
 #include "api/resource/flamegraph.h"
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/json.h"
 #include "command/command.h"
+#include "command/put_words.h"
 #include "kind/kind.h"
 #include "output/text/near_word.h"
 #include "session/session_params.h"
@@ -203,23 +203,45 @@ static void put_body(struct buf *out, const struct record_wishes *wishes)
 int record_wishes_spec(const struct record_wishes *wishes, struct spec *spec)
 {
 	_cleanup_buf_ struct buf body = BUF_INIT(REQUEST_BODY_MAX);
-	const struct bounds bounds = {0};
 	struct rules rules = flamegraph_rules;
-	struct notes notes = {0};
-	struct why why;
 
 	put_body(&body, wishes);
-	if (!buf_reserve(&body, 1) || buf_error(&body)) /* for the parser's NUL */
-		return no_memory();
 	rules.everybody = true; /* a command, or pids, may be chosen instead */
-	int r = request_parse(body.data, body.len, &rules, NULL, &bounds, spec, NULL, &notes, &why);
-	if (r == -ENOMEM)
-		return no_memory();
-	for (unsigned i = 0; i < notes.count && i < WARNINGS_MAX; i++)
-		fprintf(stderr, "stackprobe: %s\n", notes.warnings[i]);
-	if (r < 0 && notes.detail[0])
-		fprintf(stderr, "stackprobe: %s\n", notes.detail);
-	return r < 0 ? usage_error(why.text, NULL) : 0;
+	return put_words_read(&body, &rules, spec);
+}
+
+/* Returns the name of a probe that has the param; NULL: it is no probe's, or a recorded one's. */
+static const char *unrecorded_owner(const char *key, size_t len, uint32_t probes)
+{
+	const char *owner = NULL;
+
+	for (int probe = 0; probe < PROBE_COUNT; probe++) {
+		const struct param *row = kind_get(probe)->params;
+
+		for (; row && row->name; row++) {
+			if (strncmp(row->name, key, len) != 0 || row->name[len])
+				continue;
+			if (probes & 1u << probe)
+				return NULL;
+			owner = kind_get(probe)->name;
+		}
+	}
+	return owner;
+}
+
+void record_wishes_warn(const struct record_wishes *wishes, uint32_t probes)
+{
+	for (size_t i = 0; i < wishes->count; i++) {
+		const char *key = wishes->list[i].text;
+		size_t len = strcspn(key, "=");
+		const char *owner = wishes->list[i].kind == WISH_PARAM
+					    ? unrecorded_owner(key, len, probes)
+					    : NULL;
+
+		if (owner)
+			fprintf(stderr, "stackprobe: %.*s is of %s, which isn't recorded\n",
+				(int)len, key, owner);
+	}
 }
 
 void record_wishes_done(struct record_wishes *wishes)

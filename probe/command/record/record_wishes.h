@@ -32,4 +32,7 @@ bool record_wishes_have(const struct record_wishes *wishes, const char *param);
 /* Makes the spec, with defaults for what wasn't said; spec_done() frees it. Returns 0, or an exit
  * status after printing why. */
 int record_wishes_spec(const struct record_wishes *wishes, struct spec *spec);
+
+/* Prints which params that are set are of no recorded probe (`probes`: 1 << enum probe). */
+void record_wishes_warn(const struct record_wishes *wishes, uint32_t probes);
 void record_wishes_done(struct record_wishes *wishes);

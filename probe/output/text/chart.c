@@ -30,12 +30,33 @@ static void put_bar(struct buf *out, uint64_t value, uint64_t highest)
 	buf_str(out, "|\n");
 }
 
+static void put_head(struct buf *out, const char *unit)
+{
+	buf_printf(out, "     %-19s : count    distribution\n", unit);
+}
+
+void chart_rows(struct buf *out, const char *unit, const struct chart_row *rows, size_t count)
+{
+	uint64_t highest = 0;
+
+	put_head(out, unit);
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].count > highest)
+			highest = rows[i].count;
+	}
+	for (size_t i = 0; i < count; i++) {
+		buf_printf(out, "%10llu -> %-10llu ", (unsigned long long)rows[i].from,
+			   (unsigned long long)rows[i].to);
+		put_bar(out, rows[i].count, highest);
+	}
+}
+
 void chart_powers(struct buf *out, const char *unit, const uint64_t *slots, size_t count)
 {
 	uint64_t highest;
 	size_t rows = rows_of(slots, count, &highest);
 
-	buf_printf(out, "     %-19s : count    distribution\n", unit);
+	put_head(out, unit);
 	for (size_t i = 0; i < rows; i++) {
 		unsigned long long from = i ? 1ULL << (i - 1) : 0, until = 1ULL << i;
 

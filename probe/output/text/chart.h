@@ -5,7 +5,8 @@
  *	     usecs               : count    distribution
  *	         4 -> 7          : 25       |********************                    |
  *
- * The rows go from slot 0 to the last slot that is not 0; the longest bar has CHART_BAR stars.
+ * The rows of slots go from slot 0 to the last slot that is not 0; the longest bar has CHART_BAR
+ *stars.
  */
 #pragma once
 
@@ -18,6 +19,14 @@
 
 /* Adds the chart of `count` slots [0, 1), [1, 2), [2, 4), [4, 8), …; the last slot is open. */
 void chart_powers(struct buf *out, const char *unit, const uint64_t *slots, size_t count);
+
+struct chart_row {
+	uint64_t from, to; /* first and last value */
+	uint64_t count;
+};
+
+/* Adds the chart of these rows, as they are. */
+void chart_rows(struct buf *out, const char *unit, const struct chart_row *rows, size_t count);
 
 /* Adds the chart of `count` slots 0, 1, 2, …; the last slot means its number or more. */
 void chart_linear(struct buf *out, const char *unit, const uint64_t *slots, size_t count);

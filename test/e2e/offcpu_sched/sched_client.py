@@ -55,12 +55,12 @@ class Sched:
 
 
 class Follower(threading.Thread):
-    """Reads runqslower.txt?follow=1 until it ends or close() is called."""
+    """Reads PROBE.txt?follow=1 until it ends or close() is called."""
 
-    def __init__(self, daemon):
+    def __init__(self, daemon, probe="runqslower"):
         super().__init__(daemon=True)
         self.conn = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60)
-        self.conn.request("GET", "/sched/runqslower.txt?follow=1")
+        self.conn.request("GET", f"/sched/{probe}.txt?follow=1")
         self.sock = self.conn.sock
         self.answer = self.conn.getresponse()
         self.status = self.answer.status

@@ -174,8 +174,10 @@ static void counters_of_the_kernels_side_are_shown(void **state)
 	struct scripted_api *api = *state;
 
 	api_choose(api, "\"oncpu\"", "");
-	scripted->sum = (struct counters){
-		.waits_over_maxblock = 3, .slow_waits = 4, .slow_lost = 5, .hists_refused = 6};
+	scripted->sum = (struct counters){.waits_over_maxblock = 3,
+					  .slow_waits = {[SCHED_RUNQSLOWER] = 4},
+					  .slow_lost = 5,
+					  .hists_refused = 6};
 	scripted->sum.samples[PROBE_OFFCPU] = 7;
 	scripted->sum.lost[PROBE_MEM][LOST_RING_FULL] = 8;
 	scripted->sum.lost[LOSERS_ALL][LOST_LIFE_FULL] = 9;

@@ -49,7 +49,8 @@ static void each_probe_is_told_its_params(void **state)
 		   ",\"params\":{\"frequency\":100,\"minblock\":7,\"maxblock\":9,"
 		   "\"offcpu_state\":\"d\",\"offcpu_split\":1,\"offcpu_depth\":16,"
 		   "\"aggregate_by_cpu\":1,\"max_overhead\":50,"
-		   "\"mem_fault_bytes\":4096,\"mem_sample_bytes\":8192}");
+		   "\"mem_fault_bytes\":4096,\"mem_sample_bytes\":8192,"
+		   "\"mem_realloc_age\":\"first\"}");
 	assert_int_equal(scripted->period_ns, 10 * NS_PER_MS);
 	assert_int_equal(scripted->budget_percent, 50);
 	assert_true(scripted->offcpu && scripted->faults && scripted->calls);
@@ -60,6 +61,7 @@ static void each_probe_is_told_its_params(void **state)
 	assert_true(scripted->offcpu_settings.split);
 	assert_int_equal(scripted->fault_bytes, 4096);
 	assert_int_equal(scripted->sample_bytes, 8192);
+	assert_true(scripted->keeps_age);
 	assert_true(scripted->by_cpu != 0);
 }
 

@@ -142,6 +142,7 @@ static void what_cannot_be_measured_is_a_503_with_the_reason(void **state)
 static void wait_long(uint32_t tid)
 {
 	struct slow_event event = {
+		.probe = SCHED_RUNQSLOWER,
 		.time_ns = loop_now_ns(),
 		.delay_ns = 12030000,
 		.tgid = tid,

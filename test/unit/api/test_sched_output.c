@@ -164,10 +164,114 @@ static void run_queues_are_shown_by_cpu_and_together(void **state)
 	cJSON_Delete(json);
 }
 
+static void waits_of_others_have_their_state(void **state)
+{
+	struct slow_entry events[2] = {{.probe = SCHED_OFFCPUSLOWER,
+					.state = WAIT_SLEEP,
+					.time_ns = NOW_NS + 151000,
+					.delay_ns = 151000,
+					.tgid = 70,
+					.tid = 71,
+					.cpu = 3,
+					.comm = "off-cpu"},
+				       {.probe = SCHED_OFFCPUSLOWER,
+					.state = WAIT_DISK,
+					.time_ns = NOW_NS,
+					.delay_ns = 99,
+					.comm = "x"}};
+	struct sched_data data = data_of(SCHED_OFFCPUSLOWER, GROUP_NONE);
+
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	tzset();
+	data.events = events;
+	data.count = 2;
+	_cleanup_free_ char *text = text_of(&data);
+	assert_has(text, "# blocked for longer than 10000 us\n"
+			 "TIME            COMM             TID     PID          LAT(us) STATE CPU\n"
+			 "22:13:20.123607 off-cpu          71      70               151 S     3\n"
+			 "22:13:20.123456 x                0       0                  0 D     0\n");
+	cJSON *json = json_of(&data);
+	const cJSON *one = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "events"), 0);
+	assert_true(number(one, "lat_us") == 151 && number(one, "pid") == 70);
+	assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(one, "state")), "S");
+	assert_null(cJSON_GetObjectItem(one, "prev"));
+	cJSON_Delete(json);
+}
+
+/* Cells of two processes, and of one. */
+static void scaled_histograms_have_rows_of_their_width(void **state)
+{
+	struct hist_cell cells[] = {
+		{{.group = 7, .cell = 3}, {.count = 98, .sum_ns = 16000000, .comm = "seven"}},
+		{{.group = 7, .cell = 5}, {.count = 2, .sum_ns = 500000, .comm = "seven"}},
+		{{.group = 9, .cell = 1000000}, {.count = 1, .sum_ns = 5000000000, .comm = "nine"}},
+	};
+	struct sched_data data = data_of(SCHED_OFFCPUDIST, GROUP_PID);
+
+	(void)state;
+	data.cells = cells;
+	data.count = 3;
+	data.scale = (struct sched_scale){.unit_us = 1, .step = 50};
+	_cleanup_free_ char *text = text_of(&data);
+	assert_has(
+		text,
+		"\npid = 7 seven\n"
+		"     usecs               : count    distribution\n"
+		"       150 -> 199        : 98       |****************************************|\n"
+		"       200 -> 249        : 0        |                                        |\n"
+		"       250 -> 299        : 2        |                                        |\n"
+		"p50 < 200, p90 < 200, p99 < 300 usecs\n"
+		"\npid = 9 nine\n");
+	assert_has(text, "\n  50000000 -> 50000049   : 1        |");
+	cJSON *json = json_of(&data);
+	assert_true(number(json, "step") == 50);
+	const cJSON *one = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "histograms"), 0);
+	assert_true(number(one, "group") == 7 && number(one, "count") == 100);
+	assert_true(number(one, "sum_us") == 16500);
+	const cJSON *bucket = cJSON_GetArrayItem(cJSON_GetObjectItem(one, "buckets"), 1);
+	assert_true(number(bucket, "from") == 250 && number(bucket, "to") == 300);
+	assert_true(number(bucket, "count") == 2);
+	cJSON_Delete(json);
+
+	data.group_by = GROUP_NONE;
+	data.scale = (struct sched_scale){.unit_us = 1000};
+	cells[0].key = (struct cell_key){.cell = 0};
+	cells[1].key = (struct cell_key){.cell = 3};
+	data.count = 2;
+	_cleanup_free_ char *powers = text_of(&data);
+	assert_has(powers, "     msecs               : count    distribution\n"
+			   "         0 -> 0          : 98       |");
+	assert_has(powers, "\n         4 -> 7          : 2        |");
+	assert_has(powers, "p50 < 1, p90 < 1, p99 < 8 msecs\n");
+}
+
+/* A long chart leaves out its empty rows, and says how many of the longest aren't shown. */
+static void a_chart_of_many_cells_is_bounded(void **state)
+{
+	_cleanup_free_ struct hist_cell *cells = calloc(1500, sizeof(*cells));
+	struct sched_data data = data_of(SCHED_OFFCPUDIST, GROUP_NONE);
+
+	(void)state;
+	for (size_t i = 0; i < 1500; i++)
+		cells[i] = (struct hist_cell){{.cell = 10 * i}, {.count = 1}};
+	data.cells = cells;
+	data.count = 1500;
+	data.scale = (struct sched_scale){.unit_us = 1, .step = 1};
+	_cleanup_free_ char *text = text_of(&data);
+	assert_has(text, "\n         0 -> 0          : 1        |");
+	assert_has(text, "|\n        10 -> 10         : 1        |");
+	assert_has(text, "|\n      9990 -> 9990       : 1        |");
+	assert_null(strstr(text, "10000 -> 10000"));
+	assert_has(text, "# 500 longer rows are left out; .json has them\n"
+			 "p50 < 7491, p90 < 13491, p99 < 14841 usecs\n");
+}
+
 static void slow_waits_are_a_table(void **state)
 {
 	struct slow_entry events[2] = {
-		{.time_ns = NOW_NS,
+		{.probe = SCHED_RUNQSLOWER,
+		 .time_ns = NOW_NS,
 		 .delay_ns = 12345678,
 		 .tgid = 70,
 		 .tid = 71,
@@ -176,7 +280,11 @@ static void slow_waits_are_a_table(void **state)
 		 .before = {0, "swapper/3"},
 		 .most = {9, "hog"},
 		 .most_ns = 12000000},
-		{.time_ns = NOW_NS, .delay_ns = 20000000, .tid = 5, .comm = "x"},
+		{.probe = SCHED_RUNQSLOWER,
+		 .time_ns = NOW_NS,
+		 .delay_ns = 20000000,
+		 .tid = 5,
+		 .comm = "x"},
 	};
 	struct sched_data data = data_of(SCHED_RUNQSLOWER, GROUP_NONE);
 
@@ -254,7 +362,8 @@ static void json_is_a_line_a_histogram(void **state)
 static void json_is_a_line_an_event(void **state)
 {
 	struct slow_entry events[2] = {
-		{.time_ns = NOW_NS,
+		{.probe = SCHED_RUNQSLOWER,
+		 .time_ns = NOW_NS,
 		 .delay_ns = 12345678,
 		 .tgid = 70,
 		 .tid = 71,
@@ -306,6 +415,9 @@ int main(void)
 		cmocka_unit_test(the_last_bucket_has_no_end),
 		cmocka_unit_test(run_queues_are_shown_by_cpu_and_together),
 		cmocka_unit_test(slow_waits_are_a_table),
+		cmocka_unit_test(waits_of_others_have_their_state),
+		cmocka_unit_test(scaled_histograms_have_rows_of_their_width),
+		cmocka_unit_test(a_chart_of_many_cells_is_bounded),
 		cmocka_unit_test(json_is_a_line_a_histogram),
 		cmocka_unit_test(json_is_a_line_an_event),
 		cmocka_unit_test(nothing_measured_is_empty_and_still_json),

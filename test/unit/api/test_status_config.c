@@ -19,7 +19,8 @@
 	"\"flame_dir\":\"/var/log/stackprobe/flamegraph\",\"aggregate_by_cpu\":0,\"minblock\":50,"
 #define UNTOUCHED_TOO                                                                              \
 	"\"offcpu_state\":\"sd\",\"offcpu_split\":0,\"offcpu_depth\":256,"                         \
-	"\"mem_fault_bytes\":65536,\"mem_sample_bytes\":524288}"
+	"\"mem_fault_bytes\":65536,\"mem_sample_bytes\":524288,"                                   \
+	"\"mem_realloc_age\":\"new\"}"
 #define NO_CONTAINERS                                                                              \
 	"\"pod_id\":[],\"container_id\":[],\"container_name\":[],\"cgroup\":[],\"pod\":[],"        \
 	"\"image\":[]"

@@ -85,6 +85,7 @@ struct tracer {
 	struct offcpu_settings offcpu_settings;
 	struct sched_hists_settings hists_settings;
 	uint64_t fault_bytes, sample_bytes;
+	bool keeps_age;
 	unsigned starts, stops; /* calls of tracer_start(), of tracer_stop() while started */
 
 	struct map *targets; /* pid_t -> struct target_value */
@@ -106,7 +107,11 @@ struct tracer {
 	uint32_t thinned;	       /* tracer_thinned() of each probe; 0 counts as 1 */
 	struct hist_row hists_rows[8]; /* of each probe */
 	size_t hists_count;
-	unsigned hists_reads;	/* calls of tracer_hists_read() */
+	unsigned hists_reads;		      /* calls of tracer_hists_read() */
+	struct hist_scale scales[SCALED_MAX]; /* of scaled measurements that are on … */
+	unsigned scaled_count;
+	struct hist_cell cells[8]; /* … and of each what is taken each time */
+	size_t cells_count;
 	struct lengths lengths; /* of CPU 0 */
 	struct thread_times times[8];
 	size_t times_count;

@@ -154,13 +154,14 @@ const char *tracer_faults_limit(const struct tracer *tracer)
 	return "";
 }
 
-int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
+int tracer_calls(struct tracer *tracer, const struct calls_settings *settings, struct why *why)
 {
 	if (!scripted_errors[SCRIPTED_CALLS]) {
 		if (!tracer->calls)
 			scripted_free_held();
 		tracer->calls = true;
-		tracer->sample_bytes = sample_bytes;
+		tracer->sample_bytes = settings->sample_bytes;
+		tracer->keeps_age = settings->keeps_age;
 	}
 	return scripted_result(SCRIPTED_CALLS, why);
 }
@@ -233,6 +234,29 @@ int tracer_hists_read(struct tracer *tracer, enum sched_probe probe,
 	for (size_t i = 0; i < tracer->hists_count; i++)
 		each(arg, &tracer->hists_rows[i]);
 	return 0;
+}
+
+int tracer_scaled_begin(struct tracer *tracer, const struct hist_scale *scale, unsigned *number)
+{
+	if (tracer->scaled_count == SCALED_MAX)
+		return -EBUSY;
+	tracer->scales[ *number = tracer->scaled_count++] = *scale;
+	return 0;
+}
+
+int tracer_scaled_take(struct tracer *tracer, unsigned number,
+		       void (*each)(void *arg, const struct hist_cell *cell), void *arg)
+{
+	(void)number;
+	for (size_t i = 0; i < tracer->cells_count; i++)
+		each(arg, &tracer->cells[i]);
+	return 0;
+}
+
+void tracer_scaled_end(struct tracer *tracer, unsigned number)
+{
+	(void)number;
+	tracer->scaled_count--;
 }
 
 int tracer_lengths_read(struct tracer *tracer,

@@ -231,7 +231,13 @@ static int measure(struct measured *measured, enum sched_probe probe, unsigned s
 
 	*measured = (struct measured){0};
 	test.why.text[0] = '\0';
-	return sched_wait(test.sched, probe, seconds, measure_done, measured, &wait, &test.why);
+	return sched_wait(test.sched,
+			  &(struct sched_asking){.probe = probe,
+						 .seconds = seconds,
+						 .times = 1,
+						 .done = measure_done,
+						 .arg = measured},
+			  &wait, &test.why);
 }
 
 static void a_measurement_turns_its_probe_on_and_off(void **state)
@@ -303,6 +309,100 @@ static void what_cannot_run_cannot_be_measured(void **unused)
 	assert_false(scripted->started);
 }
 
+/* Measurements one after the other: what each had. */
+struct series {
+	bool done;
+	unsigned count;
+	uint64_t counts[3];
+	int error;
+	uint64_t next; /* what the kernel's side has counted at the next end */
+};
+
+static void series_done(void *arg, int error, const struct sched_data *data)
+{
+	struct series *series = arg;
+	struct hist sum = {0};
+
+	series->error = error;
+	series->done = error < 0 || series->count == 2;
+	if (error == 0) {
+		sched_data_sum(data, &sum);
+		series->counts[series->count++] = hist_count(&sum);
+		counted(series->next += 10);
+	}
+}
+
+static void measurements_follow_each_other(void **state)
+{
+	struct scene *scene = *state;
+	struct series series = {.next = 8};
+	struct sched_asking asking = {
+		.probe = SCHED_RUNQLAT, .times = 3, .done = series_done, .arg = &series};
+	struct sched_wait *wait;
+
+	counted(5);
+	assert_int_equal(sched_wait(test.sched, &asking, &wait, &test.why), 0);
+	counted(8);
+	scripted_core_until(&scene->core, scripted_is_set, &series.done);
+	assert_int_equal(series.error, 0);
+	assert_int_equal(series.count, 3);
+	assert_int_equal(series.counts[0], 3);
+	assert_int_equal(series.counts[1], 10);
+	assert_int_equal(series.counts[2], 10);
+	assert_false(scripted->started);
+}
+
+static void scaled_done(void *arg, int error, const struct sched_data *data)
+{
+	struct measured *measured = arg;
+
+	*measured = (struct measured){.done = true, .error = error};
+	for (size_t i = 0; error == 0 && i < data->count; i++) {
+		const struct cell_key *key = &data->cells[i].key;
+
+		assert_true(i == 0 || key->group > key[-1].group || key->cell > 0);
+		measured->count += scale_from(&data->scale, key->cell) * data->cells[i].cell.count;
+	}
+}
+
+static void a_measurement_has_a_scale_of_its_own(void **state)
+{
+	struct scene *scene = *state;
+	struct measured measured = {0}, more = {0};
+	struct sched_asking asking = {.probe = SCHED_OFFCPUDIST,
+				      .times = 1,
+				      .scale = {.unit_us = 1000, .step = 5},
+				      .done = scaled_done,
+				      .arg = &measured};
+	struct sched_wait *wait;
+
+	assert_int_equal(sched_wait(test.sched, &asking, &wait, &test.why), 0);
+	assert_int_equal(scripted->scaled_count, 1);
+	assert_int_equal(scripted->scales[0].probe, SCHED_OFFCPUDIST);
+	assert_int_equal(scripted->scales[0].unit_ns, 5 * NS_PER_MS);
+	assert_int_equal(scripted->scales[0].powers, 0);
+	scripted->cells[0] = (struct hist_cell){{.cell = 4}, {.count = 2}};
+	scripted->cells[1] = (struct hist_cell){{.cell = 1}, {.count = 1}};
+	scripted->cells_count = 2;
+	scripted_core_until(&scene->core, scripted_is_set, &measured.done);
+	assert_int_equal(measured.error, 0);
+	assert_int_equal(measured.count, 2 * 20 + 5);
+	assert_false(scripted->started);
+
+	asking.seconds = 3600;
+	asking.scale = (struct sched_scale){.unit_us = 1000};
+	asking.arg = &more;
+	for (int i = 0; i < SCALED_MAX; i++)
+		assert_int_equal(sched_wait(test.sched, &asking, &wait, &test.why), 0);
+	assert_int_equal(scripted->scales[1].unit_ns, NS_PER_MS);
+	assert_int_equal(scripted->scales[1].powers, 1);
+	assert_int_equal(sched_wait(test.sched, &asking, &wait, &test.why), -EBUSY);
+	assert_string_equal(test.why.text, "4 measurements with a unit or step run already");
+	sched_cancel_waits(test.sched);
+	assert_int_equal(more.error, -ECANCELED);
+	assert_int_equal(scripted->scaled_count, 0);
+}
+
 /* ---- slow waits ---- */
 
 static void woken(void *arg)
@@ -315,7 +415,8 @@ static void woken(void *arg)
 /* A task of the process waited so long. */
 static void wait_slowly(const struct process *process, uint64_t delay_ns)
 {
-	struct slow_event event = {.time_ns = loop_now_ns(),
+	struct slow_event event = {.probe = SCHED_RUNQSLOWER,
+				   .time_ns = loop_now_ns(),
 				   .delay_ns = delay_ns,
 				   .tgid = (uint32_t)process->pid,
 				   .tid = (uint32_t)process->pid,
@@ -486,6 +587,8 @@ int main(void)
 		SCHED_TEST(so_many_measure_at_once),
 		SCHED_TEST(what_cannot_run_cannot_be_measured),
 		SCHED_TEST(a_follower_gets_events_from_then_on),
+		SCHED_TEST(measurements_follow_each_other),
+		SCHED_TEST(a_measurement_has_a_scale_of_its_own),
 		SCHED_TEST(a_slow_follower_misses_the_oldest),
 		SCHED_TEST(slow_waits_are_listed_with_those_of_before),
 		SCHED_TEST(a_report_tells_of_each_probe_what_is_new),

@@ -95,13 +95,14 @@ static void each_probe_has_one_form_and_one_moment(void **state)
 		assert_true(sched_probes_of(sched_form(i)) & 1U << i);
 }
 
-/* What the programs can do: a switch fills no lengths, and there is one ring buffer of events. */
+/* What the programs can do: a switch fills no lengths. */
 static void forms_are_counted_where_there_is_a_program_for_them(void **state)
 {
 	(void)state;
 	assert_int_equal(sched_probes_at(CPU_LOOKED_AT), sched_probes_of(SCHED_LENGTHS));
 	assert_int_equal(sched_probes_of(SCHED_LENGTHS), 1U << SCHED_RUNQLEN);
-	assert_int_equal(sched_probes_of(SCHED_EVENTS), 1U << SCHED_RUNQSLOWER);
+	assert_int_equal(sched_probes_of(SCHED_EVENTS),
+			 1U << SCHED_RUNQSLOWER | 1U << SCHED_OFFCPUSLOWER);
 }
 
 static void each_probe_needs_what_its_moment_needs(void **state)
