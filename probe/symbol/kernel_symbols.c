@@ -22,6 +22,7 @@
 #define PROGRAMS_MAX 100000
 /* No function is longer: an address further behind a symbol belongs to something unknown. */
 #define FUNCTION_MAX (1024 * 1024)
+#define CODE_STEP    4 /* functions begin at such addresses at least */
 /* A BPF program gets its number before its names: a program younger than this may lack names. */
 #define YOUNG_NS 1000000000ULL
 
@@ -206,6 +207,25 @@ static const char *name_of(struct kernel_symbols *symbols, const struct kernel_f
 {
 	snprintf(symbols->name, sizeof(symbols->name), "%s%s", function->prefix, function->name);
 	return symbols->name;
+}
+
+size_t kernel_symbols_section(const struct kernel_symbols *symbols, const char *first,
+			      const char *last, uint64_t *starts, size_t max, uint64_t *end)
+{
+	uint64_t address = kernel_table_address(&symbols->table, first);
+	struct kernel_function function;
+	size_t count = 0;
+
+	*end = kernel_table_address(&symbols->table, last);
+	for (; address && address < *end; address += CODE_STEP) {
+		if (!kernel_table_find(&symbols->table, address, &function) ||
+		    (count && function.address == starts[count - 1]))
+			continue;
+		if (count == max)
+			return 0;
+		starts[count++] = function.address;
+	}
+	return count;
 }
 
 const char *kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address)

@@ -26,6 +26,11 @@ void kernel_symbols_begin(struct kernel_symbols *symbols);
  * known. */
 const char *kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address);
 
+/* Lists the begins of the functions from one symbol up to another, at most `max`. Returns how many;
+ * 0 if the symbols are unknown or there are more. *end is the address of the other symbol. */
+size_t kernel_symbols_section(const struct kernel_symbols *symbols, const char *first,
+			      const char *last, uint64_t *starts, size_t max, uint64_t *end);
+
 /* Returns how the last reading ended: 0, or a negative errno: -EACCES if the kernel hides its
  * addresses (kernel.kptr_restrict); -ENOMEM; an errno of reading. After an error the old table
  * stays in use. */

@@ -46,6 +46,12 @@ void symbolizer_read_kernel(struct symbolizer *symbolizer)
 	atomic_store(&symbolizer->kernel_error, kernel_symbols_error(symbolizer->kernel));
 }
 
+size_t symbolizer_kernel_section(const struct symbolizer *symbolizer, const char *first,
+				 const char *last, uint64_t *starts, size_t max, uint64_t *end)
+{
+	return kernel_symbols_section(symbolizer->kernel, first, last, starts, max, end);
+}
+
 void symbolizer_begin(struct symbolizer *symbolizer)
 {
 	kernel_symbols_begin(symbolizer->kernel);

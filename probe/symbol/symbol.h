@@ -50,6 +50,10 @@ void symbolizer_free(struct symbolizer *symbolizer);
 /* Reads the kernel's names, unless they were read before: ahead of a batch that needs some. */
 void symbolizer_read_kernel(struct symbolizer *symbolizer);
 
+/* As kernel_symbols_section(), of what was read. The same thread as above. */
+size_t symbolizer_kernel_section(const struct symbolizer *symbolizer, const char *first,
+				 const char *last, uint64_t *starts, size_t max, uint64_t *end);
+
 /* Begins a batch of names. */
 void symbolizer_begin(struct symbolizer *symbolizer);
 

@@ -34,6 +34,9 @@ struct chosen {
 	size_t count;
 	bool across_exec; /* their children are wanted for good; false: until they exec */
 	bool from_exec;	  /* they themselves are wanted from their next exec on */
+	/* the stacks of these threads alone are wanted; 0: of all. Borrowed while it is chosen */
+	const pid_t *tids;
+	size_t tids_count;
 	/* each is wanted only while the user may look into it (proc/permission.h) */
 	bool of_user;
 	struct viewer user;
@@ -112,6 +115,9 @@ const struct target_table *targets_table(const struct targets *targets);
  */
 uint32_t targets_subscribers(const struct targets *targets, const struct target *target,
 			     uint32_t bit);
+
+/* Returns those of the subscribers that want stacks of this thread, too. */
+uint32_t targets_of_thread(const struct targets *targets, uint32_t subscribers, pid_t tid);
 
 /*
  * Returns whether some subscriber wants the target's stacks of a probe, now or from its next exec

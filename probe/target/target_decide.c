@@ -22,6 +22,24 @@ uint32_t targets_subscribers(const struct targets *targets, const struct target 
 	       (followers | (target->choice.subscribers & ~target->choice.waiting));
 }
 
+static bool has_thread(const struct chosen *chosen, pid_t tid)
+{
+	for (size_t i = 0; i < chosen->tids_count; i++) {
+		if (chosen->tids[i] == tid)
+			return true;
+	}
+	return !chosen->tids_count;
+}
+
+uint32_t targets_of_thread(const struct targets *targets, uint32_t subscribers, pid_t tid)
+{
+	for (uint32_t i = 0; i < SUBSCRIBERS_MAX; i++) {
+		if (subscribers & 1u << i && !has_thread(&targets->selection.chosen[i], tid))
+			subscribers &= ~(1u << i);
+	}
+	return subscribers;
+}
+
 bool targets_want_times(const struct targets *targets, const struct target *target)
 {
 	for (uint32_t bit = 0; bit < WANTED_COUNT; bit++) {

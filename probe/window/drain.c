@@ -44,6 +44,8 @@ int drain_new(struct drain **ret, const struct drain_setup *setup)
 	int r = window_new(&drain->window, (size_t)setup->stacks_max * 2, WINDOW_BYTES_MAX);
 	if (r == 0)
 		r = window_counts_new(&drain->counts);
+	if (r == 0)
+		r = scheduler_frames_new(&drain->scheduler);
 	if (r < 0) {
 		drain_free(drain);
 		return r;
@@ -73,6 +75,7 @@ void drain_free(struct drain *drain)
 	free_waiters(drain->serving);
 	window_free(drain->window);
 	window_counts_free(drain->counts);
+	scheduler_frames_free(drain->scheduler);
 	free(drain);
 }
 
@@ -110,14 +113,34 @@ static bool has_kernel_frames(const struct stack *stack, const uint64_t *words)
 	return kind == FRAME_KERNEL || kind == FRAME_KERNEL_RETURN;
 }
 
+#define SCHEDULER_FUNCTIONS 1024 /* a kernel has about 200 */
+
 struct kernel_job {
 	struct job job;
-	struct symbolizer *symbolizer;
+	struct drain *drain;
+	/* functions of the scheduler */
+	uint64_t starts[SCHEDULER_FUNCTIONS], end;
+	size_t count;
 };
 
 static void kernel_run(struct job *job)
 {
-	symbolizer_read_kernel(((struct kernel_job *)job)->symbolizer);
+	struct kernel_job *reading = (struct kernel_job *)job;
+	struct symbolizer *symbolizer = reading->drain->setup.symbolizer;
+
+	symbolizer_read_kernel(symbolizer);
+	reading->count =
+		symbolizer_kernel_section(symbolizer, "__sched_text_start", "__sched_text_end",
+					  reading->starts, SCHEDULER_FUNCTIONS, &reading->end);
+}
+
+static void kernel_done(struct job *job, bool finished)
+{
+	struct kernel_job *reading = (struct kernel_job *)job;
+
+	if (finished)
+		scheduler_frames_set(reading->drain->scheduler, reading->starts, reading->count,
+				     reading->end);
 }
 
 static void kernel_free(struct job *job)
@@ -134,8 +157,11 @@ static void read_kernel(struct drain *drain)
 	if (!reading)
 		return;
 	*reading = (struct kernel_job){
-		.job = {.run = kernel_run, .free = kernel_free, .unlimited = true},
-		.symbolizer = drain->setup.symbolizer,
+		.job = {.run = kernel_run,
+			.done = kernel_done,
+			.free = kernel_free,
+			.unlimited = true},
+		.drain = drain,
 	};
 	worker_submit(drain->setup.bulk, &reading->job);
 }

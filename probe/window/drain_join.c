@@ -140,7 +140,11 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 		return;
 	}
 	uint32_t unknown = target->match.unread | target->match.pending;
+	uint32_t of_all = bits;
 
+	bits = targets_of_thread(drain->setup.targets, bits, (pid_t)counted->key.tid);
+	if (!bits && of_all)
+		return; /* another thread of the process was asked for */
 	/* What it holds may be shown later, once it is decided on. */
 	if (!bits && unknown & 1u << key->probe)
 		drain_lose(drain, key->probe, LOST_PROCESS_UNKNOWN, events);
@@ -150,8 +154,15 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 	/* A subscriber that began in the middle of the window may ask what is held of it. */
 	if (!bits && !kind_get(key->probe)->holds)
 		return;
-	if (batch_add(drain->naming->batch, stack, (const uint64_t *)(stack + 1), target, bits,
-		      &weighed, drain->setup.files, &truncated) < 0)
+	const uint64_t *words = (const uint64_t *)(stack + 1);
+	const struct stack *shown = stack;
+	struct stack whole;
+
+	if (kind_get(key->probe)->at_switch &&
+	    scheduler_frames_complete(drain->scheduler, stack, words, &whole, &words))
+		shown = &whole;
+	if (batch_add(drain->naming->batch, shown, words, target, bits, &weighed,
+		      drain->setup.files, &truncated) < 0)
 		drain_lose(drain, key->probe, LOST_READ_FAILED, events);
 	else if (bits)
 		count_walk(target, stack, truncated, events);

@@ -9,6 +9,7 @@
 
 #include "code/java_agent_frames.h"
 #include "kernel/blocked_walk.h"
+#include "kind/kind.h"
 
 /*
  * Time from a window's end, after which names wait no longer for other users' processes to be
@@ -210,6 +211,8 @@ static void look_again(void *arg, const struct stack *stack, const uint64_t *wor
 	const struct drain *drain = arg;
 
 	targets_on_stack(drain->setup.targets, stack, words, true);
+	if (stack->key.probe < PROBE_COUNT && kind_get(stack->key.probe)->at_switch)
+		scheduler_frames_learn(drain->scheduler, stack, words);
 }
 
 static bool look_at_some(void *arg)

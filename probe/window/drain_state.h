@@ -8,6 +8,7 @@
 #include "kernel/window_counts.h"
 #include "loop/pieces.h"
 #include "window/drain.h"
+#include "window/scheduler_frames.h"
 #include "window/window.h"
 
 struct waiter {
@@ -39,7 +40,8 @@ struct drain {
 	size_t at;		      /* how far that step has come */
 	struct naming_job *naming;    /* the batch that is filled, or waits for functions */
 	bool reads_kernel;	      /* a job reads, or has read, the kernel's names */
-	uint64_t kept_ns;	      /* drain_keep_ended() */
+	struct scheduler_frames *scheduler;
+	uint64_t kept_ns; /* drain_keep_ended() */
 	uint64_t ended_window, swapped_ns;
 	uint64_t looks_ns, reads_ns; /* when inspections and reading files began */
 

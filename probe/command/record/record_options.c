@@ -36,7 +36,7 @@
 #define OPTION_NORMALIZE    266
 
 static const char usage[] =
-	"Usage: stackprobe record [OPTION]... -p PID[,PID]...\n"
+	"Usage: stackprobe record [OPTION]... -p PID[,PID]... | -t TID[,TID]...\n"
 	"       stackprobe record [OPTION]... -a | --name REGEX | --container NAME | --cgroup "
 	"PATH\n"
 	"       stackprobe record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
@@ -44,6 +44,7 @@ static const char usage[] =
 	"\n"
 	"  -p, --pid PID[,PID]...   these processes and what they start meanwhile; may be "
 	"repeated\n"
+	"  -t, --tid TID[,TID]...   these threads only\n"
 	"  -a, --all                all processes of this host\n"
 	"      --name REGEX         processes with such a name, also those that come; may be "
 	"repeated\n"
@@ -52,7 +53,9 @@ static const char usage[] =
 	"  -e, --event PROBE,...    what is recorded (default %s)\n"
 	"      --view VIEW          of %s: alloc (default); inuse, mmap: what the processes "
 	"hold\n"
-	"                           at the end, theirs or the recording's, of what they got\n"
+	"                           at the end, theirs or the recording's, of what they got; "
+	"peak:\n"
+	"                           inuse when it was largest, looked at once a second\n"
 	"  -d, --duration SECONDS   end after that time, fractions allowed\n"
 	"  -F, --frequency HZ       samples a second of each busy CPU, 1 to 1000 (default 100)\n"
 	"  -o, --output FILE        .svg, .folded, .json, .jsonl or .pb.gz (default\n"
@@ -99,15 +102,21 @@ static int each_part(struct record_options *options, const char *list,
 	return r;
 }
 
-/* Takes a pid; find_process() looks for the process when all arguments are right. */
-static int take_pid(struct record_options *options, char *part)
+/* Reads a pid or a tid. Returns 0 if it is none. */
+static pid_t read_pid(const char *part)
 {
 	char *end;
 
 	errno = 0;
 	long pid = strtol(part, &end, 10);
-	if (!isdigit((unsigned char)*part) || *end || errno || pid < 1 || pid > INT_MAX)
-		return usage_error("not a pid", part);
+	return isdigit((unsigned char)*part) && !*end && !errno && pid >= 1 && pid <= INT_MAX
+		       ? (pid_t)pid
+		       : 0;
+}
+
+/* Adds a process, unless it is there. */
+static int add_process(struct record_options *options, pid_t pid)
+{
 	for (size_t i = 0; i < options->ids_count; i++) {
 		if (options->ids[i].pid == pid)
 			return GO_ON;
@@ -118,7 +127,32 @@ static int take_pid(struct record_options *options, char *part)
 	if (!more)
 		return EXIT_FAILED;
 	options->ids = more;
-	options->ids[options->ids_count++] = (struct process_id){.pid = (pid_t)pid};
+	options->ids[options->ids_count++] = (struct process_id){.pid = pid};
+	return GO_ON;
+}
+
+/* Takes a pid; find_process() looks for the process when all arguments are right. */
+static int take_pid(struct record_options *options, char *part)
+{
+	pid_t pid = read_pid(part);
+
+	return pid ? add_process(options, pid) : usage_error("not a pid", part);
+}
+
+/* Takes a thread; find_thread() looks for its process. */
+static int take_tid(struct record_options *options, char *part)
+{
+	pid_t tid = read_pid(part);
+
+	if (!tid)
+		return usage_error("not a thread's number", part);
+	if (options->tids_count == RECORD_PIDS_MAX)
+		return usage_error("more than 1024 threads", NULL);
+	pid_t *more = reallocarray(options->tids, options->tids_count + 1, sizeof(*more));
+	if (!more)
+		return EXIT_FAILED;
+	options->tids = more;
+	options->tids[options->tids_count++] = tid;
 	return GO_ON;
 }
 
@@ -142,10 +176,11 @@ static int take_probe(struct record_options *options, char *part)
 
 static int take_view(struct record_options *options, const char *name)
 {
-	int view = view_find(kind_of_heap(), name);
+	options->peak = strcasecmp(name, "peak") == 0;
+	int view = view_find(kind_of_heap(), options->peak ? "inuse" : name);
 
 	if (view < 0)
-		return usage_error("no such view (there are alloc, inuse, mmap)", name);
+		return usage_error("no such view (there are alloc, inuse, mmap, peak)", name);
 	options->view = (enum view)view;
 	return GO_ON;
 }
@@ -223,6 +258,8 @@ static int take_option(struct record_options *options, int c)
 		return GO_ON;
 	case 'p':
 		return each_part(options, optarg, take_pid);
+	case 't':
+		return each_part(options, optarg, take_tid);
 	case 'e':
 		return each_part(options, optarg, take_probe);
 	case OPTION_VIEW:
@@ -283,14 +320,17 @@ static int choose_output(struct record_options *options)
 static int check_chosen(const struct record_options *options)
 {
 	bool by_wish = record_wishes_choose(&options->wishes);
-	int ways = (options->ids_count > 0) + (options->command != NULL) + by_wish;
+	int ways = (options->ids_count > 0) + (options->tids_count > 0) +
+		   (options->command != NULL) + by_wish;
 
 	if (ways == 0)
-		return usage_error("what is to be recorded? -p PID, -a, --name, --container, "
-				   "--cgroup, or a command",
+		return usage_error("what is to be recorded? -p PID, -t TID, -a, --name, "
+				   "--container, --cgroup, or a command",
 				   NULL);
 	if (ways == 1)
 		return GO_ON;
+	if (options->tids_count)
+		return usage_error("-t goes with no other choice of processes", NULL);
 	return by_wish ? usage_error("-a, --name, --container and --cgroup go neither with -p nor "
 				     "with a command",
 				     NULL)
@@ -313,6 +353,7 @@ static int take_wishes(struct record_options *options)
 		options->detail.frames = given.frames;
 	if (!options->period_ns)
 		options->period_ns = params_period_ns(&spec->params);
+	record_wishes_warn(&options->wishes, options->probes);
 	options->max_overhead_given = record_wishes_have(&options->wishes, "max_overhead");
 	return GO_ON;
 }
@@ -341,7 +382,13 @@ static int check_record_options(struct record_options *options)
 			 kind_get(kind_of_heap())->name);
 		return usage_error(what, NULL);
 	}
+	if (options->view != VIEW_ALL && options->tids_count)
+		return usage_error("what a process holds is no thread's: --view takes no -t", NULL);
 	r = choose_output(options);
+	if (r == GO_ON && options->header && options->writes_file &&
+	    options->output != output_find("folded"))
+		r = usage_error("--header is of folded text: a name that ends in .folded, or -",
+				options->path);
 	if (r == GO_ON && options->normalize && !options->before)
 		r = usage_error("--normalize needs --compare BEFORE", NULL);
 	if (r == GO_ON && options->before)
@@ -356,7 +403,9 @@ static int find_process(struct process_id *id)
 	int r = proc_tgid(id->pid, &process);
 
 	if (r == 0 && process != id->pid) {
-		fprintf(stderr, "stackprobe: %d is a thread of the process %d: record that\n",
+		fprintf(stderr,
+			"stackprobe: %d is a thread of the process %d: record that, or with -t the "
+			"thread alone\n",
 			id->pid, process);
 		return EXIT_FAILED;
 	}
@@ -371,10 +420,24 @@ static int find_process(struct process_id *id)
 	return GO_ON;
 }
 
+/* Adds the process of a thread. */
+static int find_thread(struct record_options *options, pid_t tid)
+{
+	pid_t process = 0;
+	int r = proc_tgid(tid, &process);
+
+	if (r == 0)
+		return add_process(options, process);
+	fprintf(stderr, "stackprobe: no thread has the number %d%s%s\n", tid,
+		r == -ESRCH ? "" : ": ", r == -ESRCH ? "" : strerror(-r));
+	return EXIT_FAILED;
+}
+
 int record_options_parse(struct record_options *options, int argc, char **argv)
 {
 	static const struct option known[] = {
 		{"pid", required_argument, NULL, 'p'},
+		{"tid", required_argument, NULL, 't'},
 		{"all", no_argument, NULL, 'a'},
 		{"name", required_argument, NULL, OPTION_NAME},
 		{"cgroup", required_argument, NULL, OPTION_CGROUP},
@@ -400,13 +463,15 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 	*options = (struct record_options){.path = DEFAULT_PATH};
 	/* "+": options behind the command's name belong to the command. */
 	for (int c;
-	     r == GO_ON && (c = getopt_long(argc, argv, "+p:ae:d:F:o:qh", known, NULL)) != -1;)
+	     r == GO_ON && (c = getopt_long(argc, argv, "+p:t:ae:d:F:o:qh", known, NULL)) != -1;)
 		r = take_option(options, c);
 	if (r != GO_ON)
 		return r;
 	options->command = optind < argc ? argv + optind : NULL;
 	options->probes = options->probes ? options->probes : 1u << kind_of_clock();
 	r = check_record_options(options);
+	for (size_t i = 0; r == GO_ON && i < options->tids_count; i++)
+		r = find_thread(options, options->tids[i]);
 	for (size_t i = 0; r == GO_ON && i < options->ids_count; i++)
 		r = find_process(&options->ids[i]);
 	return r;
@@ -415,6 +480,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 void record_options_done(struct record_options *options)
 {
 	free(options->ids);
+	free(options->tids);
 	record_wishes_done(&options->wishes);
 	spec_done(&options->spec);
 	input_text_done(&options->before_text);

@@ -14,14 +14,17 @@
 #include "target/target.h"
 #include "profile/view.h"
 
-#define RECORD_PIDS_MAX 1024
+#define RECORD_PIDS_MAX 1024 /* or threads */
 
 struct record_options {
 	struct process_id *ids; /* processes of -p */
 	size_t ids_count;
+	pid_t *tids; /* threads of -t; `ids` are their processes */
+	size_t tids_count;
 	char **command;		     /* argv of the command, borrowed; NULL: none */
 	uint32_t probes;	     /* bit set of enum probe */
-	enum view view;		     /* of the live heap; for a command only VIEW_ALL */
+	enum view view;		     /* of the live heap */
+	bool peak;		     /* VIEW_INUSE when it was largest, not at the end */
 	uint64_t duration_ns;	     /* 0: no limit */
 	uint64_t period_ns;	     /* sampling period */
 	struct record_wishes wishes; /* what is said in the words of a PUT … */
@@ -41,8 +44,8 @@ struct record_options {
 	bool quiet;
 };
 
-/* Parses the arguments, and finds the processes of -p. Returns -1 to go on, or the exit status
- * after printing why. record_options_done() is to be called in any case. */
+/* Parses the arguments, and finds the processes of -p and -t. Returns -1 to go on, or the exit
+ * status after printing why. record_options_done() is to be called in any case. */
 int record_options_parse(struct record_options *options, int argc, char **argv);
 void record_options_done(struct record_options *options);
 

@@ -87,10 +87,13 @@ static void report_written(const struct record_writer *writer, const struct rend
 	if (meta->truncated)
 		report_causes(writer);
 	if (meta->samples < meta->events)
-		fprintf(stderr, ", %s %" PRIu64 " stacks",
+		fprintf(stderr, ", %s %" PRIu64 " sample%s",
 			meta->by_bytes && !meta->left_out ? "from" : "thinned by the guard to",
-			meta->samples);
+			meta->samples, meta->samples == 1 ? "" : "s");
 	report_few(render, meta);
+	if (writer->peak)
+		fprintf(stderr, ", at its peak after %.0f s",
+			(double)writer->peak->most_ns / (double)NS_PER_S);
 	fputc('\n', stderr);
 }
 
@@ -163,7 +166,13 @@ static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
 		writer->done(writer->arg);
 		return;
 	}
-	submit_render(writer, profiles[writer->options->view]);
+	struct profile *profile = profiles[writer->options->view];
+
+	if (writer->peak) {
+		peak_compare(writer->peak, profile);
+		profile = writer->peak->most;
+	}
+	submit_render(writer, profile);
 }
 
 static void read_held(struct record_writer *writer)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "command/core.h"
+#include "command/record/peak.h"
 #include "command/record/record_file.h"
 #include "command/record/record_options.h"
 
@@ -13,6 +14,7 @@ struct record_writer {
 	const struct record_file *files; /* PROBE_COUNT, of options->probes */
 	const struct core *core;
 	const struct subscriber *subscriber;
+	struct peak *peak;	 /* NULL: it isn't looked for */
 	uint64_t took_ns;	 /* length of the recording */
 	void (*done)(void *arg); /* called later, never inside record_writer_start() */
 	void *arg;

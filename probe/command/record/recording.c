@@ -50,11 +50,13 @@ static void end_recording(struct recording *recording)
 	loop_timer_cancel(recording->core.loop, &recording->end);
 	loop_timer_cancel(recording->core.loop, &recording->tick);
 	progress_erase(&recording->progress);
+	peak_end(&recording->peak);
 	recording->writer = (struct record_writer){
 		.options = recording->options,
 		.files = recording->files,
 		.core = &recording->core,
 		.subscriber = recording->subscriber,
+		.peak = recording->options->peak ? &recording->peak : NULL,
 		.took_ns = loop_now_ns() - recording->began_ns,
 		.done = profiles_written,
 		.arg = recording,
@@ -302,6 +304,8 @@ static int arm_processes(struct recording *recording, struct why *why)
 		.ids = own.pid ? &own : options->ids,
 		.count = own.pid ? 1 : options->ids_count, /* 0: those that snoopers choose */
 		.across_exec = true,
+		.tids = options->tids,
+		.tids_count = options->tids_count,
 		.from_exec = own.pid != 0,
 	};
 	why_set(why, "%s", r < 0 ? "the command's process has gone" : "");
@@ -329,6 +333,10 @@ static int start_clock(struct recording *recording)
 		return 0;
 	recording->began_ns = loop_now_ns();
 	subscriber_begin(recording->subscriber);
+	recording->peak.core = &recording->core;
+	recording->peak.subscriber = recording->subscriber;
+	if (recording->options->peak)
+		peak_begin(&recording->peak);
 	if (recording->options->duration_ns)
 		loop_timer_set(recording->core.loop, &recording->end,
 			       recording->began_ns + recording->options->duration_ns);
@@ -379,6 +387,7 @@ static int begin_recording(struct recording *recording)
 static void tear_down(struct recording *recording)
 {
 	core_quiet(&recording->core);
+	peak_done(&recording->peak);
 	if (recording->subscriber)
 		engine_unsubscribe(recording->core.engine, recording->subscriber);
 	for (size_t i = 0; i < recording->watched_count; i++) {

@@ -35,6 +35,7 @@ struct recording {
 	struct watched_process *watched;
 	size_t watched_count;
 	struct progress progress;
+	struct peak peak; /* looked for if the options say so */
 	struct record_writer writer;
 	uint64_t began_ns;
 	uint64_t interrupted_ns; /* when the last signal came; 0: none did */

@@ -342,7 +342,7 @@ def test_what_a_process_holds_at_the_end_is_a_view(needs_bpf):
 @pytest.mark.parametrize(
     "args, word",
     [
-        (["-e", "mem_glibc", "--view", "leak", "-p", "1"], "alloc, inuse, mmap"),
+        (["-e", "mem_glibc", "--view", "leak", "-p", "1"], "alloc, inuse, mmap, peak"),
         (["-e", "mem", "--view", "inuse", "-p", "1"], "mem_glibc"),
     ],
     ids=str,
@@ -351,6 +351,54 @@ def test_a_view_that_makes_no_sense_is_wrong_usage(args, word):
     ended = run(*args)
     assert ended.returncode == 2
     assert word in ended.stderr
+
+
+def test_a_thread_alone(out):
+    target = subprocess.Popen([sys.executable, "-c", TWO_THREADS], stdout=subprocess.PIPE, text=True)
+    try:
+        first, second = map(int, target.stdout.readline().split())
+        ended = run("-F", 1000, "-d", 2, "--frame-detail", "name", "-o", out, "-t", second)
+        both = run("-F", 1000, "-d", 2, "--frame-detail", "name", "-o", "-", "-p", target.pid)
+    finally:
+        target.kill()
+        target.wait()
+    assert ended.returncode == 0, ended.stderr
+    alone, all_of_it = Profile(out.read_text()), Profile(both.stdout)
+    assert first != second and alone.total("second_one_[p]") > 10
+    assert alone.total("second_one_[p]") == alone.total()
+    assert all_of_it.total("first_one_[p]") > 10 and all_of_it.total("second_one_[p]") > 10
+
+
+TWO_THREADS = """
+import threading
+def first_one(until=10**12):
+    while until: until -= 1
+def second_one(until=10**12):
+    while until: until -= 1
+threads = [threading.Thread(target=f, daemon=True) for f in (first_one, second_one)]
+for thread in threads: thread.start()
+print(*(thread.native_id for thread in threads), flush=True)
+threads[0].join()
+"""
+
+
+@pytest.mark.parametrize(
+    "args, word",
+    [
+        (["-t", "x"], "not a thread's number"),
+        (["-t", "1", "-p", "1"], "-t goes with no other choice"),
+        (["-e", "mem_glibc", "--view", "inuse", "-t", "1"], "no thread's"),
+    ],
+    ids=["word", "both", "view"],
+)
+def test_a_wrong_thread_is_wrong_usage(args, word):
+    ended = run(*args)
+    assert ended.returncode == 2 and word in ended.stderr
+
+
+def test_a_thread_that_is_not_there_fails():
+    ended = run("-t", 2**22 + 5)
+    assert ended.returncode == 1 and "no thread has the number" in ended.stderr
 
 
 # What a command holds when it ends
@@ -396,3 +444,43 @@ def test_what_a_command_holds_when_it_ends(out, holds, shell):
 
 def test_what_an_exec_gave_back_is_not_held(out, holds):
     assert held(out, holds, "exec").total("leak") == 0
+
+
+RISES = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) static char *rise(size_t n) { char *p = malloc(n); memset(p, 1, n); return p; }
+__attribute__((noinline)) static char *stay(size_t n) { char *p = malloc(n); memset(p, 1, n); return p; }
+int main(void)
+{
+	char *much = rise(50 << 20), *little = stay(1 << 20);
+	usleep(3500000);
+	free(much);
+	usleep(1500000);
+	return little == NULL;
+}
+"""
+
+
+def test_what_a_command_held_at_its_peak(out, work):
+    (work / "rises.c").write_text(RISES)
+    subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-o", work / "rises", work / "rises.c"], check=True)
+    command = ["--set", "mem_sample_bytes=0", "-o", out, "--", work / "rises"]
+    at_peak = run("-e", "mem_glibc", "--view", "peak", *command)
+    assert at_peak.returncode == 0, at_peak.stderr
+    profile = Profile(out.read_text())
+    assert profile.total("rise", "malloc") == 50 << 20 and profile.total("stay", "malloc") == 1 << 20
+    assert "at its peak after " in at_peak.stderr
+    at_end = run("-e", "mem_glibc", "--view", "inuse", *command)
+    profile = Profile(out.read_text())
+    assert profile.total("rise") == 0 and profile.total("stay", "malloc") == 1 << 20, at_end.stderr
+
+
+def test_what_has_no_effect_is_said(out, needs_bpf):
+    ended = run("-o", out, "--header", "--set", "minblock=7", "--set", "mem_sample_bytes=0", "--", "true")
+    assert ended.returncode == 0
+    assert "minblock is of offcpu, which isn't recorded" in ended.stderr
+    assert "mem_sample_bytes is of mem_glibc, which isn't recorded" in ended.stderr
+    ended = run("-o", "x.svg", "--header", "--", "true")
+    assert ended.returncode == 2 and "--header is of folded text" in ended.stderr
