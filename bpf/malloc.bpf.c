@@ -19,6 +19,8 @@
 
 uint64_t sample_bytes; /* mean distance of sampled bytes; 0: each allocation is taken */
 
+uint64_t keeps_age; /* 1: a block that realloc() gives is as old as the one it was given */
+
 /* Set before loading: the kernel gives each point's cookie (bpf/shared/allocations.h). */
 const volatile bool has_cookies = true;
 
@@ -161,6 +163,7 @@ __noinline int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64
 	if (lets_go) {
 		pending->old = old;
 		pending->old_address = PT_REGS_PARM1(regs);
+		pending->born_ns = keeps_age ? old.time_ns : 0;
 	}
 	pending->place = call == CALL_POSIX_MEMALIGN ? PT_REGS_PARM1(regs) : 0;
 	pending->entry = PT_REGS_IP(regs);
@@ -208,6 +211,7 @@ static __always_inline bool call_returns(struct pt_regs *regs, uint32_t tgid,
 	returned->taking.events = pending->objects;
 	returned->taking.leaf = pending->entry;
 	returned->weight = pending->weight;
+	returned->born_ns = is_its && lets_go ? pending->born_ns : 0;
 	if (is_its)
 		pending->sp = 0;
 	if (lets_go)
@@ -221,7 +225,7 @@ static __always_inline void hold_returned(const struct returned *returned,
 {
 	uint64_t id = bpf_get_current_pid_tgid();
 	struct allocation given = {.stack = *stack,
-				   .time_ns = time_ns,
+				   .time_ns = returned->born_ns ? returned->born_ns : time_ns,
 				   .bytes = returned->taking.weight,
 				   .objects = returned->taking.events,
 				   .tid = id};

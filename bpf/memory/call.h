@@ -53,7 +53,8 @@ struct {
 struct returned {
 	struct taking taking;
 	uint64_t address;
-	uint32_t weight; /* weight of the guard */
+	uint64_t born_ns; /* when the block that it continues was allocated; 0: it is new */
+	uint32_t weight;  /* weight of the guard */
 };
 
 /* Returns whether the program of a session is called at the return: then its function's address is

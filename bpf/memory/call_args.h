@@ -29,6 +29,7 @@ struct pending {
 	 * the last such call under way, which may be outside of the call above. */
 	uint64_t old_sp; /* sp right after its return; 0: no such call */
 	uint64_t old_address;
+	uint64_t born_ns; /* time of what it continues; 0: what it returns is new */
 	struct allocation old;
 };
 

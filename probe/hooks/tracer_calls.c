@@ -186,8 +186,9 @@ static int begin_calls(struct tracer *tracer)
 				 on_mapped, mapped_ready);
 }
 
-int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
+int tracer_calls(struct tracer *tracer, const struct calls_settings *settings, struct why *why)
 {
+	uint64_t sample_bytes = settings->sample_bytes;
 	int r = tracer_start(tracer, why);
 
 	if (r < 0)
@@ -206,6 +207,7 @@ int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 	}
 	if (sample_bytes > COUNTDOWN_MEAN_MAX)
 		sample_bytes = COUNTDOWN_MEAN_MAX;
+	__atomic_store_n(&tracer->calls->bss->keeps_age, settings->keeps_age, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&tracer->calls->bss->sample_bytes, sample_bytes, __ATOMIC_SEQ_CST);
 	return 0;
 }

@@ -26,12 +26,16 @@ void tracer_faults_stop(struct tracer *tracer);
  */
 const char *tracer_faults_limit(const struct tracer *tracer);
 
+struct calls_settings {
+	uint64_t sample_bytes; /* one in so many bytes in the mean (4 GiB at most); 0: each call */
+	bool keeps_age;	       /* what realloc() gives is as old as what it was given */
+};
+
 /*
  * Loads the programs for calls of allocators, without attaching them: that is done by
- * alloc/uprobes.h. Samples one in `sample_bytes` bytes in the mean (4 GiB at most), 0: each
- * allocation. Called again, changes that. Errors as tracer_start().
+ * alloc/uprobes.h. Called again, changes the settings. Errors as tracer_start().
  */
-int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why);
+int tracer_calls(struct tracer *tracer, const struct calls_settings *settings, struct why *why);
 
 /* Unloads the programs and forgets what is held. Nothing may be attached any more. */
 void tracer_calls_stop(struct tracer *tracer);

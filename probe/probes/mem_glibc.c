@@ -10,14 +10,23 @@
 
 struct mem_glibc_params {
 	int64_t sample_bytes; /* mean bytes between samples; 0: each allocation */
+	int64_t realloc_age;  /* enum realloc_age */
 };
 PARAMS_FIT(struct mem_glibc_params);
+
+enum realloc_age { AGE_NEW, AGE_FIRST };
+static const char *const ages[] = {"new", "first", NULL};
 
 static const struct param params[] = {
 	{"mem_sample_bytes", PARAM_NUMBER_OF(struct mem_glibc_params, sample_bytes),
 	 .max = 1LL << 32, .number = 524288, .unit = "bytes",
 	 .help = "one sample for each so many bytes that are allocated, in the mean. 0: a sample "
 		 "for each allocation"},
+	{"mem_realloc_age", PARAM_CHOICE_OF(struct mem_glibc_params, realloc_age, ages),
+	 .number = AGE_NEW,
+	 .help = "age of what `realloc` gives: `new`, from the call on; or `first`, from the "
+		 "allocation that it goes on with, so that a list that grows for hours is as old "
+		 "as the list. Of a block that wasn't sampled before it is `new`"},
 	{0},
 };
 
@@ -56,7 +65,11 @@ static const struct view_row views[VIEWS] = {
 static int start_calls(struct probe_run *run, struct why *why)
 {
 	const struct mem_glibc_params *wanted = run->settings;
-	int r = tracer_calls(run->tracer, (uint64_t)wanted->sample_bytes, why);
+	const struct calls_settings settings = {
+		.sample_bytes = (uint64_t)wanted->sample_bytes,
+		.keeps_age = wanted->realloc_age == AGE_FIRST,
+	};
+	int r = tracer_calls(run->tracer, &settings, why);
 
 	if (r == 0)
 		allocators_start(run->allocators);

@@ -217,7 +217,7 @@ static int begin(struct test *test, pid_t pid, bool plain)
 	if (r == 0 && plain)
 		test->tracer->types.known.uprobe_session = 0;
 	if (r == 0)
-		r = tracer_calls(test->tracer, 0, &why);
+		r = tracer_calls(test->tracer, &(struct calls_settings){0}, &why);
 	if (r == 0)
 		r = set_target(test, pid);
 	if (r == 0)

@@ -103,6 +103,7 @@ def test_a_first_put_sets_the_defaults_and_zero_is_the_default(daemon):
         "icicle": 0,
         "mem_fault_bytes": 65536,
         "mem_sample_bytes": 524288,
+        "mem_realloc_age": "new",
         "pyroscope_server": "",
         "pyroscope_api": "push",
         "svg_dir": "/var/log/stackprobe/stacktrace",

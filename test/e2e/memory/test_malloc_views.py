@@ -1,4 +1,5 @@
 """mem_glibc's views: what is served, how old it is, and the files of each."""
+import subprocess
 import time
 
 import pytest
@@ -177,3 +178,36 @@ def test_the_settings_come_back_as_they_were_put(profiler, start):
     assert profiler.settings()["params"]["mem_sample_bytes"] == EXACT["mem_sample_bytes"]
     profiler.put_ok(profiler.settings())
     profile_allocations(profiler, "^heirs$")
+
+
+GROWS = r"""
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) static char *grow(char *list, size_t n) { return realloc(list, n); }
+int main(void)
+{
+	char *list = NULL;
+	for (size_t n = 1000;; n += 1000) {
+		list = grow(list, n);
+		list[n - 1] = 1;
+		usleep(20000);
+	}
+}
+"""
+
+
+@pytest.mark.parametrize("age, is_old", [("first", True), ("new", False)], ids=["first", "new"])
+def test_a_list_that_grows_is_as_old_as_it_is_told(profiler, work, age, is_old):
+    (work / "grows.c").write_text(GROWS)
+    subprocess.run(["gcc", "-O1", "-g", "-o", work / "grows", work / "grows.c"], check=True)
+    with subprocess.Popen([work / "grows"]) as target:
+        try:
+            profile_allocations(profiler, pids=[target.pid], mem_realloc_age=age)
+            wait_probed(profiler, target)
+            wait_for(lambda: view(profiler, "inuse", min_age=0).total("grow", "realloc") > 0, why="a list")
+            time.sleep(4)
+            old = view(profiler, "inuse", min_age=3).total("grow", "realloc")
+            assert view(profiler, "inuse", min_age=0).total("grow", "realloc") >= old
+            assert (old > 0) == is_old, old
+        finally:
+            target.kill()
