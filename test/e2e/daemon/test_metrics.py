@@ -160,7 +160,7 @@ def process_series(daemon):
 
 @pytest.mark.parametrize("most, wanted", [(None, 16), (3, 3), (0, 0), (-1, 61)])
 def test_series_of_processes_are_those_of_the_heaviest(daemon, start, work, most, wanted):
-    """Sixty that sleep, and one that burns: 4,000 that ended would be the same."""
+    """Sixty that sleep, and one that burns."""
     daemon.stop()
     wish = "" if most is None else f"process_metrics = {most};"
     daemon.conf.write_text(daemon.conf.read_text().replace("process_metrics = -1;", wish))
@@ -180,6 +180,23 @@ def test_series_of_processes_are_those_of_the_heaviest(daemon, start, work, most
     assert left_out == (61 - wanted if most != -1 else 0)
     daemon.put_ok({"state": "stopped"})
     assert not process_series(daemon)
+
+
+def test_thousands_that_end_have_few_series(profiler):
+    """As a build host has them: 4,000 short processes under off-CPU of all."""
+    profiler.stop()
+    profiler.conf.write_text(profiler.conf.read_text().replace("process_metrics = -1;", ""))
+    profiler.start()
+    body = profiler.wanting(probes=("offcpu",))
+    body["snoopers"]["proc_name"] = [{"comm": "."}]
+    profiler.put_ok(body)
+    profiler.wait_running("offcpu")
+    storm = "for i in $(seq 40); do for j in $(seq 100); do sleep 0.01 & done; wait; done"
+    subprocess.run(["sh", "-c", storm], check=True)
+    time.sleep(1.5)  # times are read once a second
+    assert 0 < len(process_series(profiler)) <= 200
+    left_out = metrics(profiler.get("/metrics").text)[1]["stackprobe_process_series_left_out", frozenset()]
+    assert left_out > 1000
 
 
 def test_each_label_is_in_the_document_with_its_values(shown):

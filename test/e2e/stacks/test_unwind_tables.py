@@ -34,7 +34,8 @@ def test_a_library_has_its_table_a_tenth_of_a_second_after_dlopen(profiler, star
     profile = profiler.folded(pid=target.pid)
     cut = profile.total("[truncated]")
     assert cut <= times * 0.1 * HZ, truncated(profiler)
-    assert set(truncated(profiler)) <= LATE
+    late = sum(n for cause, n in truncated(profiler).items() if cause in LATE)
+    assert cut - late <= 0.002 * profile.total(), truncated(profiler)
     # (The first of these begins before anything is sampled.)
     before = sum(s.value for s in profile.stacks if not s.has("late_work") and not s.has("call_plugin"))
     assert before >= (times - 1) * 0.5 * HZ * 0.95
