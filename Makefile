@@ -192,6 +192,10 @@ demo: ## install what is missing, build, show a real flame graph (needs root)
 documents: $(BUILD)/stackprobe ## write the lists in doc/ that the program makes (scripts/documents)
 	scripts/documents --write $<
 
+.PHONY: pictures
+pictures: $(BUILD)/stackprobe ## make the pictures of doc/pictures.md anew (root, a JDK; a minute)
+	scripts/pictures $(BUILD)
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf build
@@ -201,7 +205,7 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 CFILES := $(sort $(shell find probe bpf jvm_agent line_reader test -name '*.[ch]' -o -name '*.cc'))
-SCRIPTS := scripts/install-deps scripts/demo .ci/run test/e2e/run test/unit/run $(wildcard test/fuzz/run test/bench/run) \
+SCRIPTS := scripts/install-deps scripts/demo scripts/pictures .ci/run test/e2e/run test/unit/run $(wildcard test/fuzz/run test/bench/run) \
            test/kernels/init
 
 # cppcheck doesn't know the cleanup attribute (memleak), nor symbols that the linker puts side
@@ -222,5 +226,6 @@ lint-quick: $(BUILD)/stackprobe ## check what takes seconds: formatting, shellch
 	@test "$$(scripts/floors-table probe/FLOORS)" = "$$(sed -n '/^<!-- scripts/,/^<!-- end/p' ARCHITECTURE.md | grep -v '^<!--')" || \
 		{ echo 'ARCHITECTURE.md: its table of rooms is not that of probe/FLOORS (scripts/floors-table)'; exit 1; }
 	@scripts/documents $(BUILD)/stackprobe
+	@scripts/check-links
 	@shellcheck $(SCRIPTS) scripts/make-deb conf/debian/p*
 	@if command -v mandoc >/dev/null; then mandoc -T lint -W warning doc/stackprobe.8; fi

@@ -15,12 +15,12 @@ INSTALL     ?= install
 DESTDIR     ?=
 confdir     := $(sysconfdir)/stackprobe
 # They lie as in the source, so that their links lead where they should.
-DOCUMENTS   := README.md $(wildcard doc/*.md doc/*.svg doc/performance/*.svg)
+DOCUMENTS   := README.md $(wildcard doc/*.md doc/*.svg doc/performance/*.svg doc/pictures/*.svg)
 
 .PHONY: install
 install: all ## install below DESTDIR (PREFIX=/usr): program, conf file, documents, completion, systemd units
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(confdir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(unitdir) \
-		$(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(docdir)/doc/performance
+		$(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(docdir)/doc/performance $(DESTDIR)$(docdir)/doc/pictures
 	for file in $(DOCUMENTS); do $(INSTALL) -m 0644 $$file $(DESTDIR)$(docdir)/$$file || exit 1; done
 	$(INSTALL) -m 0644 conf/completion/stackprobe.bash $(DESTDIR)$(bashdir)/stackprobe
 	$(INSTALL) -m 0644 conf/completion/_stackprobe $(DESTDIR)$(zshdir)/_stackprobe
