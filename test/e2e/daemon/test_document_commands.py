@@ -11,8 +11,8 @@ from helpers import BIN, ROOT, missing_privilege
 QUICK_START, COOKBOOK = "quick-start", "cookbook"
 # The files that the commands of a page make.
 MADE = {
-    QUICK_START: ("first.svg", "shop.svg", "waits.svg", "shop.folded", "before.folded", "change.svg", "status.json",
-                  "now.svg", "waits.folded", "once.svg"),
+    QUICK_START: ("first.svg", "shop.svg", "waits.svg", "shop.folded", "again.svg", "before.folded", "change.svg",
+                  "status.json", "now.svg", "waits.folded", "once.svg"),
     COOKBOOK: ("host.svg", "slow.offcpu.svg", "lock.folded", "held.svg", "change.svg", "build.folded", "profile.pb.gz",
                "now.folded", "metrics.txt"),
 }  # fmt: skip
