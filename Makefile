@@ -219,7 +219,7 @@ lint: lint-quick $(SKELETONS) ## check formatting, clang-tidy, cppcheck, shellch
 	@echo "lint: no finding"
 
 .PHONY: lint-quick
-lint-quick: $(BUILD)/stackprobe ## check what takes seconds: formatting, shellcheck, floors, lists in doc/
+lint-quick: $(BUILD)/stackprobe ## check what takes seconds: formatting, shellcheck, floors, lists and links in doc/
 	@clang-format --dry-run -Werror $(CFILES)
 	@scripts/check-floors $(shell find probe bpf jvm_agent line_reader -name '*.[ch]')
 	@test/floors/check
