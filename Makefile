@@ -227,5 +227,6 @@ lint-quick: $(BUILD)/stackprobe ## check what takes seconds: formatting, shellch
 		{ echo 'ARCHITECTURE.md: its table of rooms is not that of probe/FLOORS (scripts/floors-table)'; exit 1; }
 	@scripts/documents $(BUILD)/stackprobe
 	@scripts/check-links
+	@test/links/check
 	@shellcheck $(SCRIPTS) scripts/make-deb conf/debian/p*
 	@if command -v mandoc >/dev/null; then mandoc -T lint -W warning doc/stackprobe.8; fi
