@@ -364,11 +364,12 @@ def test_a_thread_alone(out):
         target.wait()
     assert ended.returncode == 0, ended.stderr
     alone, all_of_it = Profile(out.read_text()), Profile(both.stdout)
-    assert first != second and alone.total("second_one_[p]") > 10
-    assert alone.total("second_one_[p]") == alone.total()
-    assert all_of_it.total("first_one_[p]") > 10 and all_of_it.total("second_one_[p]") > 10
+    assert first != second and alone.total(SECOND) > 10
+    assert alone.total(SECOND) == alone.total()
+    assert all_of_it.total(FIRST) > 10 and all_of_it.total(SECOND) > 10
 
 
+FIRST, SECOND = "first_one (<string>)_[p]", "second_one (<string>)_[p]"
 TWO_THREADS = """
 import threading
 def first_one(until=10**12):
