@@ -118,6 +118,9 @@ static __noinline void count_wait(struct task_struct *next, struct thread_record
 		count_over_maxblock(record->weight);
 		return;
 	}
+	/* The window's end, to which it is counted, may be later than the clock was read here. */
+	if (part.until_ns < part.from_ns)
+		part.until_ns = part.from_ns;
 	if (!record->shown_ns) {
 		part.events = record->weight;
 		mine->samples[PROBE_OFFCPU]++;
