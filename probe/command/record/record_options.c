@@ -18,6 +18,7 @@
 #include "proc/proc.h"
 #include "session/settings.h"
 #include "kind/kind.h"
+#include "sched/sched_kind.h"
 
 #define HZ_MAX		    1000
 #define SECONDS_MAX	    1e9
@@ -160,6 +161,8 @@ static int take_probe(struct record_options *options, char *part)
 {
 	int probe = kind_find(part);
 
+	if (probe < 0 && sched_kind_find(part) >= 0)
+		return usage_error("a probe of the scheduler is for stackprobe sched", part);
 	if (probe < 0) {
 		_cleanup_buf_ struct buf what = BUF_INIT(256);
 

@@ -485,3 +485,8 @@ def test_what_has_no_effect_is_said(out, needs_bpf):
     assert "mem_sample_bytes is of mem_glibc, which isn't recorded" in ended.stderr
     ended = run("-o", "x.svg", "--header", "--", "true")
     assert ended.returncode == 2 and "--header is of folded text" in ended.stderr
+
+
+def test_a_probe_of_the_scheduler_has_its_own_command():
+    ended = run("-e", "runqlat", "--", "true")
+    assert ended.returncode == 2 and "stackprobe sched: runqlat" in ended.stderr
