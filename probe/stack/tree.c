@@ -362,6 +362,19 @@ static int order_init(struct order *order, const struct tree *tree)
 	return 0;
 }
 
+static uint64_t lightest_child(const struct order *order, uint32_t node)
+{
+	uint64_t lightest = UINT64_MAX;
+
+	for (uint32_t i = order->first[node]; i < order->first[node + 1]; i++) {
+		uint64_t total = order->totals[order->children[i]];
+
+		if (total && total < lightest)
+			lightest = total;
+	}
+	return lightest;
+}
+
 static struct tree_frame frame_of(const struct tree *tree, const struct order *order, uint32_t node,
 				  uint32_t depth)
 {
@@ -371,6 +384,7 @@ static struct tree_frame frame_of(const struct tree *tree, const struct order *o
 		.frame = tree_frame_of(tree, node),
 		.self = tree->nodes[node].self,
 		.total = order->totals[node],
+		.lightest = lightest_child(order, node),
 	};
 }
 

@@ -110,6 +110,7 @@ struct tree_frame {
 	uint32_t depth; /* 0: the node where the walk began */
 	struct frame frame;
 	uint64_t self, total; /* weight of the node; of the node and all nodes below it */
+	uint64_t lightest;    /* the least total of a child that has weight; UINT64_MAX: no child */
 };
 
 struct tree_visitor {

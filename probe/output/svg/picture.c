@@ -16,7 +16,7 @@
 #define TEXT_MIN_COLUMNS 3
 #define SHADES		 6
 #define DIFF_SHADES	 10
-#define MARKUP_MAX	 256 /* bytes of a frame and its label besides names and numbers */
+#define MARKUP_MAX	 320 /* bytes of a frame and its label besides names and numbers */
 
 uint64_t picture_least(uint64_t total, uint32_t width)
 {
@@ -219,6 +219,10 @@ static void add_frame(struct picture *picture, const struct picture_frame *frame
 		return;
 	p = PUT(p, "<path class=\"");
 	p = put_class(picture, p, frame);
+	if (frame->leaves_out) {
+		p = PUT(p, "\" data-self=\"");
+		p = number_put(p, frame->self);
+	}
 	p = put_text(p, picture->where, picture->where_len);
 	p = number_put(p, y);
 	p = put_text(p, picture->span, picture->span_len);

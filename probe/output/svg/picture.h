@@ -24,12 +24,12 @@ enum { PICTURE_MARGIN = 10, PICTURE_ROW = 16, PICTURE_HEADER = 76, PICTURE_FOOTE
 
 struct picture_setup {
 	const struct profile_meta *meta; /* borrowed until picture_end() */
-	uint32_t width;			 /* px of the image, more than 2 * PICTURE_MARGIN */
-	uint64_t total;			 /* weight of the root, which has the full width */
-	uint32_t rows;			 /* height of the tree in frames, the root included */
-	bool is_diff;			 /* colours say which frames grew and which shrank */
-	uint64_t max_change;		 /* diff: the change that gets the strongest colour */
-	uint64_t total_before;		 /* diff: weight of the profile before */
+	uint32_t width;	       /* px of the image, more than 2 * PICTURE_MARGIN */
+	uint64_t total;	       /* weight of the root, which has the full width */
+	uint32_t rows;	       /* height of the tree in frames, the root included */
+	bool is_diff;	       /* colours say which frames grew and which shrank */
+	uint64_t max_change;   /* diff: the change that gets the strongest colour */
+	uint64_t total_before; /* diff: weight of the profile before */
 	bool negate; /* diff: the widths are those of the older profile, `before` is the newer */
 	struct change_rules rules; /* diff: which changes are coloured */
 	uint64_t took_ms[2];	   /* diff: time of after and before; 0: unknown */
@@ -58,6 +58,8 @@ struct picture_frame {
 	uint32_t row;		  /* 0: the root */
 	uint64_t offset, weight;  /* left edge and width, as weights */
 	uint64_t own, own_before; /* diff: weight of the stacks that end here, after and before */
+	uint64_t self;		  /* weight of the stacks that end here … */
+	bool leaves_out;	  /* … which is written if children are too narrow to be drawn */
 };
 
 /* Returns the weight of the narrowest frame to draw (a tenth of a pixel), at least 1. */

@@ -89,6 +89,10 @@ static bool draw_chain(void *arg, const struct stacks_chain *chain)
 		frame.name = name;
 		frame.name_len = (size_t)((end ? end : chain->end) - name);
 		find_kind(drawing, &frame);
+		if (!end) {
+			frame.self = chain->own[STACKS_AFTER];
+			frame.leaves_out = chain->leaves_out;
+		}
 		if (!end && drawing->svg->is_diff)
 			set_own(drawing, &frame, chain->own);
 		picture_frame(&drawing->picture, &frame);

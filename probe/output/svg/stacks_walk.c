@@ -116,6 +116,7 @@ struct segment {
 	uint32_t depth;	     /* of its first frame; DEPTH_UNKNOWN until it is needed */
 	uint64_t start;	     /* weight of all lines before */
 	uint64_t own[2];     /* by side: own weight of its last frame */
+	bool leaves_out;     /* children of its last frame were too light */
 };
 
 struct walk {
@@ -179,6 +180,7 @@ static bool close_frames(struct walk *walk, uint32_t cut)
 			.offset = top->start,
 			.weight = weight,
 			.own = {top->own[0], top->own[1]},
+			.leaves_out = top->leaves_out,
 		};
 
 		if (cut > top->begin)
@@ -186,11 +188,15 @@ static bool close_frames(struct walk *walk, uint32_t cut)
 		if (!walk->chain(walk->arg, &chain))
 			return false;
 	}
+	bool is_light = weight && weight < walk->least;
 	if (cut == top->begin) {
 		walk->count--;
+		if (walk->count > 0)
+			top[-1].leaves_out |= is_light;
 	} else {
 		top->end = cut;
 		top->own[0] = top->own[1] = 0;
+		top->leaves_out = is_light;
 	}
 	return true;
 }

@@ -13,6 +13,7 @@ struct stacks_chain {
 	uint32_t depth;		 /* of the first frame; 1: the root is its parent */
 	uint64_t offset, weight; /* of `after`: left edge and width, as weights */
 	uint64_t own[2];	 /* by side: weight of the stacks that end at the last frame */
+	bool leaves_out;	 /* some children of the last frame are too light */
 };
 
 /*

@@ -52,8 +52,12 @@ static bool draw_frame(void *arg, const struct tree_frame *node)
 		.row = svg->base + node->depth,
 		.offset = svg->cursor,
 		.weight = node->total,
+		.self = node->self,
+		.leaves_out = node->lightest < svg->least,
 	};
 
+	if (drawn.row == 0 && node->self)
+		drawn.leaves_out = true; /* weight without a frame isn't narrow */
 	if (drawn.row > 0 && node->total < svg->least) {
 		svg->cursor += node->total;
 		return false;

@@ -95,6 +95,21 @@ static void hostile_names_bring_no_markup_into_the_svg(void **state)
 	assert_has_not(text, "alert(1)</script>");
 }
 
+static void what_a_narrow_child_weighs_is_told_apart_from_its_parent(void **state)
+{
+	_cleanup_tree_ struct tree *tree = new_tree();
+	uint32_t node = add_child(tree, TREE_ROOT, FRAME_TYPE_NATIVE, "node");
+
+	(void)state;
+	tree_add(tree, node, 1000);
+	tree_add(tree, add_child(tree, node, FRAME_TYPE_NATIVE, "narrow"), 1);
+	tree_add(tree, add_child(tree, TREE_ROOT, FRAME_TYPE_NATIVE, "wide"), 1000000);
+	_cleanup_free_ char *text = write_with("svg", tree, TREE_ROOT, &plain_meta);
+	check_xml(text);
+	assert_int_equal(count_of(text, "data-self"), 1);
+	assert_has(text, "\" data-self=\"1000\" d=\"M");
+}
+
 static void names_cut_anywhere_stay_well_formed(void **state)
 {
 	_cleanup_tree_ struct tree *tree = new_tree();
@@ -225,6 +240,7 @@ int main(void)
 		cmocka_unit_test(svg_of_a_subtree_stands_on_the_frames_that_lead_to_it),
 		cmocka_unit_test(hostile_names_bring_no_markup_into_the_svg),
 		cmocka_unit_test(names_cut_anywhere_stay_well_formed),
+		cmocka_unit_test(what_a_narrow_child_weighs_is_told_apart_from_its_parent),
 		cmocka_unit_test(
 			frames_under_a_tenth_of_a_pixel_are_left_out_and_totals_stay_right),
 		cmocka_unit_test(the_second_line_says_what_is_known_and_only_that),
