@@ -164,13 +164,40 @@ function prepareOver() {
 	charWidth = textWidth(labelFont, 'M'.repeat(50)) / 50;
 }
 
+/* What a function is called where the whole has no room, as simple_name.h has it. */
+function simpleNames(label, suffix) {
+	const name = /^[^ (]*/.exec(label)[0];
+	const isScoped = /^[\w~]+(::[\w~]+)+(\(|$)/.test(label);
+	const mark = isScoped ? ':' : '.', last = name.lastIndexOf(mark);
+
+	if (!isScoped && (!'ji0p'.includes(suffix) || name.includes(':') ||
+		last < 0 || last === name.length - 1))
+		return [];
+	const before = name.slice(0, isScoped ? last - 1 : last).lastIndexOf(mark);
+
+	return [name, name.slice(before + 1), name.slice(last + 1)];
+}
+
+/* All that a function may be called, the whole name first. */
+function namesOf(whole, withSuffix) {
+	const [, label, suffix = ''] = /^(.*?)(_\[[a-z0-9]\])?$/s.exec(whole);
+
+	return [label, ...simpleNames(label, suffix[2] || '-')]
+		.map((name) => withSuffix ? name + suffix : name);
+}
+
 /* The name without its suffix: the colour says it, and the title. */
 function labelOf(f, room) {
-	const label = f.name.replace(/_\[[a-z0-9]\]$/, ''), columns = Math.floor(room / charWidth);
+	const names = namesOf(f.name, false), columns = Math.floor(room / charWidth);
+	const isPlain = /^[\x20-\x7e]*$/.test(names[0]);
+	const name = names.find((name) =>
+		isPlain ? name.length <= columns : textWidth(labelFont, name) <= room);
 
-	if (!/^[\x20-\x7e]*$/.test(label))
-		return cut(labelFont, label, room);
-	return label.length <= columns ? label : label.slice(0, columns - 1) + '…';
+	if (name !== undefined)
+		return name;
+	const last = names.pop();
+
+	return isPlain ? last.slice(0, columns - 1) + '…' : cut(labelFont, last, room);
 }
 
 function drawLabels() {

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "output/text/number.h"
 #include "output/svg/picture_head.h"
+#include "output/svg/simple_name.h"
 #include "output/text/xml.h"
 
 #define ROW_MIDDLE	 8 /* px from the top of a row to its stroke; the group is 0.5 px higher */
@@ -180,6 +181,26 @@ static size_t fitting_bytes(const char *name, size_t len, size_t columns)
 	return at;
 }
 
+/* Writes what fits of the name: all of it, else a simple name, else the simple name's begin. */
+static char *put_fitting(char *p, const struct picture_frame *frame, size_t columns)
+{
+	const char *name = frame->name;
+	size_t len = frame->name_len, bytes = fitting_bytes(name, len, columns);
+
+	for (unsigned step = 0; bytes < len && step < SIMPLE_NAMES; step++) {
+		size_t simple = simple_name(frame->type, frame->name, frame->name_len, step, &name);
+
+		if (!simple)
+			break;
+		len = simple;
+		bytes = fitting_bytes(name, len, columns);
+	}
+	if (bytes == len)
+		return xml_put(p, name, len);
+	p = xml_put(p, name, fitting_bytes(name, bytes, columns - 1));
+	return PUT(p, "…");
+}
+
 /* Writes the label: the name without the suffix of its kind, which the colour tells. */
 static char *put_label(const struct picture *picture, char *p, const struct picture_frame *frame,
 		       uint64_t y)
@@ -190,18 +211,12 @@ static char *put_label(const struct picture *picture, char *p, const struct pict
 	size_t columns = room / CHAR_WIDTH;
 	if (columns < TEXT_MIN_COLUMNS || !frame->name_len)
 		return p;
-	size_t bytes = fitting_bytes(frame->name, frame->name_len, columns);
 	p = PUT(p, "<text stroke=\"none\" x=\"");
 	p = number_put_fixed(p, x_thousandths(picture, frame) / 100 + TEXT_PADDING * 10, 1, true);
 	p = PUT(p, "\" y=\"");
 	p = number_put(p, y + TEXT_BASELINE);
 	p = PUT(p, "\">");
-	if (bytes == frame->name_len) {
-		p = xml_put(p, frame->name, bytes);
-	} else {
-		p = xml_put(p, frame->name, fitting_bytes(frame->name, bytes, columns - 1));
-		p = PUT(p, "…");
-	}
+	p = put_fitting(p, frame, columns);
 	return PUT(p, "</text>");
 }
 

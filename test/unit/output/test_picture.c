@@ -95,6 +95,31 @@ static void hostile_names_bring_no_markup_into_the_svg(void **state)
 	assert_has_not(text, "alert(1)</script>");
 }
 
+static void names_without_room_are_shortened_at_the_front(void **state)
+{
+	static const struct {
+		enum frame_type type;
+		const char *label;
+	} frames[] = {
+		{FRAME_TYPE_JIT, ">Cart.addItem</text>"},
+		{FRAME_TYPE_INTERPRETED, ">Cart.addItem</text>"},
+		{FRAME_TYPE_NATIVE, ">com.shop.Car…</text>"},
+	};
+	const char *name = "com.shop.Cart.addItem (Cart.java:42)";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
+		_cleanup_tree_ struct tree *tree = new_tree();
+
+		tree_add(tree, add_child(tree, TREE_ROOT, frames[i].type, name), 98);
+		tree_add(tree, TREE_ROOT, 1082);
+		_cleanup_free_ char *text = write_with("svg", tree, TREE_ROOT, &plain_meta);
+		check_xml(text);
+		assert_has(text, frames[i].label);
+		assert_has(text, "<title>com.shop.Cart.addItem (Cart.java:42)");
+	}
+}
+
 static void what_a_narrow_child_weighs_is_told_apart_from_its_parent(void **state)
 {
 	_cleanup_tree_ struct tree *tree = new_tree();
@@ -240,6 +265,7 @@ int main(void)
 		cmocka_unit_test(svg_of_a_subtree_stands_on_the_frames_that_lead_to_it),
 		cmocka_unit_test(hostile_names_bring_no_markup_into_the_svg),
 		cmocka_unit_test(names_cut_anywhere_stay_well_formed),
+		cmocka_unit_test(names_without_room_are_shortened_at_the_front),
 		cmocka_unit_test(what_a_narrow_child_weighs_is_told_apart_from_its_parent),
 		cmocka_unit_test(
 			frames_under_a_tenth_of_a_pixel_are_left_out_and_totals_stay_right),
