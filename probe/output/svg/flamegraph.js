@@ -1,9 +1,10 @@
 /*
- * The flame graph's script: this file, flamegraph_search.js and flamegraph_page.js are the body of
- * one function (svg_assets.S). Here: the frames, the zoom, the labels.
+ * The flame graph's script: this file, flamegraph_views.js, flamegraph_search.js and
+ * flamegraph_page.js are the body of one function (svg_assets.S). Here: the frames, the zoom, the
+ * labels.
  *
  * A frame's name and weight come from its title (`name (1,234 samples, 12.34%)`), its place from
- * its path `Mx yhw`. A zoom moves one group; of the frames it touches only those on the way to the
+ * its path `Mx yhw`. A zoom moves one group, which also turns over for the other direction; of the frames it touches only those on the way to the
  * root, and once those that a deep zoom needs more exact. Labels lie in a layer of their own, as
  * many as can be read. Names are hostile: they become text, never markup or code.
  */
@@ -12,8 +13,9 @@ const MARGIN = 10, ROW = 16, PADDING = 3, MIN_CHARS = 3;
 const DEEP = 8; /* from this scale on the rounding of the paths would be seen */
 
 const svg = document.currentScript.ownerSVGElement;
-const alone = svg === document.documentElement;
-const icicle = svg.dataset.icicle === '1'; /* the root is at the top */
+const alone = svg === document.documentElement || svg.dataset.alone === '1';
+const isDrawnIcicle = svg.dataset.icicle === '1', isDiff = svg.dataset.diff === '1';
+let icicle = isDrawnIcicle; /* the root is at the top */
 const part = (id) => svg.querySelector('#' + id);
 const layer = part('frames'), head = part('head'), foot = part('foot');
 
@@ -74,9 +76,10 @@ function readFrame(path) {
 	return path.frame = {
 		path, d, name: title.slice(0, numberBegin - 2), numbers: title.slice(numberBegin - 2),
 		value: Number(title.slice(numberBegin, numberEnd).replaceAll(',', '')),
+		kind: path.getAttribute('class'),
+		self: Number(path.dataset.self ?? NaN), rest: 0, /* weight of children that aren't drawn */
 		pathX: Number(d.slice(1, xEnd)), pathY: y, pathW: Number(d.slice(yEnd + 1)),
 		x: 0, w: 1, /* parts of the picture */
-		y: y * scaleY + moveY, /* the row's middle, px */
 		row: 0, index: 0, parent: null, children: [], isMatch: false, isSharp: false,
 	};
 }
@@ -107,13 +110,22 @@ function straighten(f) {
 	}
 }
 
+/* A picture tells the own weight only where it isn't what the children leave. The root is no function. */
+function divide(f) {
+	const left = f.children.reduce((left, child) => left - child.value, f.value);
+
+	if (isNaN(f.self))
+		f.self = f.row ? left : 0;
+	f.rest = Math.max(0, left - f.self);
+}
+
 function readRows() {
 	const all = Array.from(layer.querySelectorAll('path'), readFrame);
-	const first = all.reduce((r, f) => (icicle ? f.y < r.y : f.y > r.y) ? f : r, all[0]);
+	const first = all.reduce((r, f) => (isDrawnIcicle ? f.pathY < r.pathY : f.pathY > r.pathY) ? f : r, all[0]);
 	const rows = [];
 
 	for (const f of all) {
-		f.row = Math.round(Math.abs(first.y - f.y) / ROW);
+		f.row = Math.round(Math.abs((first.pathY - f.pathY) * scaleY) / ROW);
 		f.x = (f.pathX - first.pathX) / first.pathW;
 		f.w = first.value ? f.value / first.value : 1;
 		(rows[f.row] ||= []).push(f);
@@ -122,13 +134,20 @@ function readRows() {
 		row.sort((a, b) => a.x - b.x).forEach((f, i) => { f.index = i; });
 	link(rows);
 	rows.flat().forEach(straighten);
+	rows.flat().forEach(divide);
 	return rows;
 }
 
-const rows = readRows(), frames = rows.flat(); /* parents before children */
-const root = frames[0];
+const drawn = readRows(); /* as the picture was written */
+let rows = drawn, frames = rows.flat(); /* parents before children */
+let root = frames[0];
+const rootY = root ? root.pathY * scaleY + moveY : 0; /* the row's middle, px */
+const topY = rootY - (isDrawnIcicle ? 0 : (drawn.length - 1) * ROW);
 
 let width = 0; /* of the frames, px */
+let rowHeight = ROW;
+let spare = 0; /* px without frames, where the picture is higher than they are */
+let folded = 0; /* px at the top that aren't shown: unfold() */
 let headExtra = 0; /* px that the head is higher than without the script */
 let target = root; /* what is zoomed to */
 let above = []; /* the frames from there to the root */
@@ -141,6 +160,8 @@ function isInside(f) {
 }
 
 const leftOf = (f) => isInside(f) ? (f.x - target.x) / target.w * width : 0;
+const rowY = (row) => topY + (rowHeight - ROW) / 2 +
+	(icicle ? row * rowHeight : spare + (rows.length - 1 - row) * rowHeight);
 const widthOf = (f) => isInside(f) ? f.w / target.w * width : width;
 
 /* --- drawing --- */
@@ -151,15 +172,17 @@ const curtains = [create('rect'), create('rect')];
 let labelFont = '', charWidth = 0;
 
 function prepareOver() {
-	const height = svg.getAttribute('height');
-
 	labels.append(...layer.querySelectorAll('text'));
-	set(labels, {id: 'labels', 'font-family': 'monospace', 'font-size': 11});
-	set(cursor, {id: 'cursor', height: ROW - 1, display: 'none'});
+	set(labels, {id: 'labels', 'font-family': 'monospace'});
+	set(cursor, {id: 'cursor', display: 'none'});
 	for (const curtain of curtains)
-		set(curtain, {class: 'bar', width: MARGIN, height});
+		curtain.setAttribute('class', 'bar');
 	over.append(labels, cursor, ...curtains);
 	layer.after(over);
+}
+
+function sizeLabels() {
+	labels.setAttribute('font-size', rowHeight > ROW ? 12 : 11);
 	labelFont = fontOf(labels);
 	charWidth = textWidth(labelFont, 'M'.repeat(50)) / 50;
 }
@@ -212,7 +235,7 @@ function drawLabels() {
 			continue;
 		const text = used[n++] || labels.appendChild(create('text'));
 
-		set(text, {x: (leftOf(f) + PADDING).toFixed(1), y: f.y + 4});
+		set(text, {x: (leftOf(f) + PADDING).toFixed(1), y: rowY(f.row) + 4});
 		text.classList.toggle('match', f.isMatch);
 		text.textContent = labelOf(f, w - 2 * PADDING);
 		if (f.row >= target.row)
@@ -243,12 +266,16 @@ function sharpen() {
 	}
 }
 
-function drawAbove() {
+function clearAbove() {
 	for (const f of above) {
 		f.path.setAttribute('d', f.d);
 		f.path.classList.remove('up');
 	}
 	above = [];
+}
+
+function drawAbove() {
+	clearAbove();
 	for (let f = target.parent; f; f = f.parent) {
 		f.path.setAttribute('d', pathOf(f, target.x, target.w));
 		f.path.classList.add('up');
@@ -258,19 +285,22 @@ function drawAbove() {
 
 function drawCursor() {
 	if (at)
-		set(cursor, {x: leftOf(at), y: at.y - ROW / 2 + .5, width: Math.max(3, widthOf(at))});
+		set(cursor, {x: leftOf(at), y: rowY(at.row) - rowHeight / 2 + .5,
+			width: Math.max(3, widthOf(at)), height: rowHeight - 1});
 	cursor.setAttribute('display', at ? 'inline' : 'none');
 }
 
 function draw() {
 	const scale = width / (target.w * root.pathW * scaleX);
 	const left = (root.pathX + target.x * root.pathW) * scaleX + moveX;
+	const rise = (icicle === isDrawnIcicle ? rowHeight : -rowHeight) / ROW;
+	const down = headExtra - folded;
 
-	layer.setAttribute('transform',
-		`matrix(${scale} 0 0 1 ${MARGIN - left * scale} ${headExtra}) ${staticTransform}`);
-	over.setAttribute('transform', `translate(${MARGIN} ${headExtra})`);
-	curtains[0].setAttribute('x', -MARGIN);
-	curtains[1].setAttribute('x', width);
+	layer.setAttribute('transform', `matrix(${scale} 0 0 ${rise} ${MARGIN - left * scale} ` +
+		`${down + rowY(0) - rise * rootY}) ${staticTransform}`);
+	over.setAttribute('transform', `translate(${MARGIN} ${down})`);
+	set(curtains[0], {x: -MARGIN, width: MARGIN, height: tall});
+	set(curtains[1], {x: width, width: full - width + MARGIN, height: tall});
 	drawLabels();
 	drawCursor();
 }
@@ -286,4 +316,5 @@ function zoom(f) {
 	arrange();
 	showMatched();
 	show(at);
+	fillTable();
 }

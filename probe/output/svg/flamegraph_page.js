@@ -1,6 +1,8 @@
 /* Head and foot, keys and mouse, the window's size; the start. */
 const LINE = 16, GAP = 14;
-const NARROW = 700; /* from here on the foot has two lines */
+const NARROW = 700; /* below this the foot has two lines, and controls have one of their own */
+const SMALL = 500; /* below this rows are higher and letters larger */
+const TABLE_MOST = 560;
 const HINT = 'Click a frame to zoom, / to search, arrows to move, Esc to reset';
 
 const heading = part('title'), headBar = head.querySelector('rect');
@@ -10,6 +12,9 @@ const headingText = heading.textContent, allFacts = facts.textContent.split(' ·
 const heightOf = (element) => Number(element.getAttribute('height'));
 const staticHeight = heightOf(svg), staticHead = heightOf(headBar), staticFoot = heightOf(footBar);
 let footExtra = 0; /* px that the foot is higher */
+let full = 0; /* px that head and foot are wide; the frames, too, if there is no table */
+let tall = 0; /* px that all of the picture is high */
+let isUntouched = alone;
 
 /* --- what is said --- */
 
@@ -46,7 +51,7 @@ function meaning(f) {
 /* The name gives way to its numbers; what it does to the direction of text ends with it. */
 function show(f) {
 	const font = fontOf(details), beside = footExtra ? '' : matchedText.textContent;
-	const room = width - (beside ? textWidth(font, beside) + 2 * GAP : 0);
+	const room = full - (beside ? textWidth(font, beside) + 2 * GAP : 0);
 
 	if (!f) {
 		details.textContent = cut(font, HINT, room);
@@ -61,35 +66,40 @@ function show(f) {
 
 /* Controls from the right to the left; the heading has the rest. */
 function arrange() {
-	const font = fontOf(searchControl);
-	let right = MARGIN + width - textWidth(font, searchControl.textContent);
+	const isNarrow = full < NARROW;
+	const widthOfText = (control) => textWidth(fontOf(control), control.firstChild.data);
+	let right = MARGIN + full - widthOfText(searchControl);
 
 	if (isFieldOpen()) {
 		right -= FIELD_WIDTH + GAP;
 		box.setAttribute('x', right);
 	}
 	unzoomControl.setAttribute('display', target === root ? 'none' : 'inline');
-	if (target !== root) {
-		unzoomControl.setAttribute('x', right - GAP);
-		right -= textWidth(font, unzoomControl.textContent) + GAP;
+	const gap = isNarrow ? 10 : GAP;
+	let x = isNarrow ? MARGIN + full : right - gap;
+
+	for (const control of [tableControl, collapseControl, icicleControl, unzoomControl]) {
+		set(control, {x, y: isNarrow ? 24 + LINE + 2 : 24});
+		if (control.getAttribute('display') !== 'none')
+			x -= widthOfText(control) + gap;
 	}
-	heading.textContent = cut(fontOf(heading), headingText, right - GAP - MARGIN);
+	heading.textContent = cut(fontOf(heading), headingText, (isNarrow ? right - gap : x) - MARGIN);
 }
 
 /* Facts and legend go on in further lines, whose number is returned. */
-function wrapFacts() {
+function wrapFacts(down) {
 	const font = fontOf(facts), lines = [];
 
 	for (const fact of allFacts) {
 		const longer = lines.length ? lines[lines.length - 1] + ' · ' + fact : fact;
 
-		if (lines.length && textWidth(font, longer) <= width)
+		if (lines.length && textWidth(font, longer) <= full)
 			lines[lines.length - 1] = longer;
 		else
-			lines.push(cut(font, fact, width));
+			lines.push(cut(font, fact, full));
 	}
 	facts.replaceChildren(...lines.map((line, i) => {
-		const span = set(create('tspan'), {x: MARGIN, dy: i ? LINE : 0});
+		const span = set(create('tspan'), {x: MARGIN, dy: i ? LINE : down * LINE});
 
 		span.textContent = line;
 		return span;
@@ -107,7 +117,7 @@ function wrapLegend(down) {
 		const left = Number(text.getAttribute('x')) - 16;
 		const itemWidth = 16 + textWidth(fontOf(text), text.textContent);
 
-		if (x > MARGIN && x + itemWidth > MARGIN + width) {
+		if (x > MARGIN && x + itemWidth > MARGIN + full) {
 			x = MARGIN;
 			lines++;
 		}
@@ -122,20 +132,57 @@ function wrapLegend(down) {
 
 /* Head and foot stay in sight when the picture is taller than the window. */
 function stick() {
-	const height = heightOf(svg), down = alone ? scrollY : 0;
-	const up = alone ? Math.min(0, scrollY + innerHeight - height) : 0;
+	const down = alone ? scrollY : 0;
+	const up = alone ? Math.min(0, scrollY + innerHeight - tall) : 0;
 
 	head.setAttribute('transform', `translate(0 ${down})`);
-	foot.setAttribute('transform', `translate(0 ${headExtra + up})`);
+	foot.setAttribute('transform', `translate(0 ${tall - staticHeight - footExtra + up})`);
+}
+
+/* The frames' height, and what is above them: room, or what a person can scroll to. */
+function layOutRows() {
+	rowHeight = full < SMALL ? ROW + 4 : ROW;
+	sizeLabels();
+	tall = staticHeight + headExtra + footExtra + rows.length * rowHeight - drawn.length * ROW;
+	spare = tableBy && alone ? Math.max(0, innerHeight - tall) : 0;
+	tall += spare;
+	folded = isUntouched && !icicle ? Math.max(0, tall - innerHeight) : 0;
+	svg.setAttribute('height', tall - folded);
+}
+
+/*
+ * Until somebody is there, a picture that is higher than its window shows its root and is no higher
+ * than the window, so that whatever captures the page from its top shows the graph. Then the rest
+ * comes above, scrolled away: nothing moves.
+ */
+const SIGNS = ['pointermove', 'pointerdown', 'touchstart', 'wheel', 'keydown', 'focusin', 'beforeprint'];
+
+function unfold() {
+	const wasFolded = folded;
+
+	for (const sign of SIGNS)
+		removeEventListener(sign, unfold, true);
+	isUntouched = false;
+	if (!wasFolded)
+		return;
+	layOut();
+	draw();
+	scrollTo(scrollX, wasFolded);
+	stick();
 }
 
 function layOut() {
-	width = Math.max(100, svg.getBoundingClientRect().width - 2 * MARGIN);
-	const factLines = wrapFacts(), legendLines = wrapLegend(factLines - 1);
+	full = Math.max(100, svg.getBoundingClientRect().width - 2 * MARGIN);
+	const isNarrow = full < NARROW, controls = isNarrow ? 1 : 0;
+	const factLines = controls + wrapFacts(controls), legendLines = wrapLegend(factLines - 1);
 
+	tableWidth = isNarrow ? full : Math.min(TABLE_MOST, full / 2);
+	width = full - (tableBy && !isNarrow ? tableWidth + GAP : 0);
 	headExtra = (factLines + legendLines - 2) * LINE;
-	footExtra = width < NARROW ? LINE : 0;
-	svg.setAttribute('height', staticHeight + headExtra + footExtra);
+	footExtra = isNarrow ? LINE : 0;
+	layOutRows();
+	placeTable();
+	part('empty')?.setAttribute('transform', `translate(0 ${headExtra})`);
 	headBar.setAttribute('height', staticHead + headExtra);
 	footBar.setAttribute('height', staticFoot + footExtra);
 	matchedText.setAttribute('y', Number(details.getAttribute('y')) + footExtra);
@@ -159,7 +206,7 @@ function moveTo(f) {
 	at = f;
 	drawCursor();
 	show(at);
-	const y = at.y + headExtra, top = y - ROW - staticHead - headExtra, bottom = y + 3 * ROW;
+	const y = rowY(at.row) + headExtra, top = y - ROW - staticHead - headExtra, bottom = y + 3 * ROW;
 
 	if (alone && (top < scrollY || bottom > scrollY + innerHeight))
 		scrollTo(scrollX, y - innerHeight / 2);
@@ -178,11 +225,13 @@ function neighbour(f, step) {
 }
 
 const moves = {
-	ArrowUp: icicle ? (f) => f.parent : widestChild,
-	ArrowDown: icicle ? widestChild : (f) => f.parent,
+	ArrowUp: (f) => icicle ? f.parent : widestChild(f),
+	ArrowDown: (f) => icicle ? widestChild(f) : f.parent,
 	ArrowLeft: (f) => neighbour(f, -1),
 	ArrowRight: (f) => neighbour(f, 1),
 };
+
+const views = new Map([['i', toggleIcicle], ['r', toggleCollapsed], ['t', toggleTable]]);
 
 function reset() {
 	const isStep = target !== root;
@@ -206,6 +255,8 @@ function onKey(event) {
 		zoomByHand(at);
 	else if (moves[event.key])
 		moveTo(at ? moves[event.key](at) : target);
+	else if (views.has(event.key))
+		views.get(event.key)();
 	else
 		return;
 	event.preventDefault();
@@ -235,7 +286,7 @@ function prepareFrames() {
 	layer.addEventListener('focus', () => layer.matches(':focus-visible') && moveTo(at || target));
 }
 
-/* The tab of a picture that stands alone has its heading. */
+/* The tab of a picture that is the document has its heading. */
 function nameTab() {
 	const title = document.createElementNS(svg.namespaceURI, 'title');
 
@@ -251,10 +302,11 @@ function start() {
 	searchControl.setAttribute('display', 'inline');
 	set(details, {role: 'status'});
 	set(matchedText, {role: 'status'});
-	if (alone)
+	if (svg === document.documentElement)
 		nameTab();
 	prepareOver();
 	prepareField();
+	prepareViews();
 	prepareFrames();
 	prepareControl(unzoomControl, () => zoomByHand(root));
 	prepareControl(searchControl, () => isFieldOpen() ? resetSearch() : askForTerm());
@@ -262,6 +314,8 @@ function start() {
 	restoreState();
 	(alone ? window : svg).addEventListener('keydown', onKey);
 	addEventListener('scroll', stick);
+	for (const sign of alone ? SIGNS : [])
+		addEventListener(sign, unfold, true);
 	addEventListener('popstate', restoreState);
 	addEventListener('resize', () => {
 		cancelAnimationFrame(pending);
@@ -270,6 +324,4 @@ function start() {
 			draw();
 		});
 	});
-	if (alone && !icicle && heightOf(svg) > innerHeight)
-		requestAnimationFrame(() => scrollTo(0, heightOf(svg))); /* to the root */
 }

@@ -1,7 +1,7 @@
 /*
  * Search by a regular expression, in a field of the picture's own (a prompt() is blocked where a
- * picture is embedded), and the state in the address: #zoom=…&search=…, which can be linked to and
- * gone back from.
+ * picture is embedded), and the state in the address: #zoom=…&search=…&icicle=…&collapse=1&table=…,
+ * which can be linked to and gone back from.
  */
 const FIELD_WIDTH = 190;
 
@@ -67,6 +67,7 @@ function search(term) {
 	matchedText.textContent = term && !pattern ? 'Not a regular expression' : '';
 	showMatched();
 	drawLabels();
+	markRows();
 	show(at);
 }
 
@@ -153,6 +154,12 @@ function keepState(isStep) {
 		state.set('zoom', fingerprint(target).toString(16));
 	if (field.value)
 		state.set('search', field.value);
+	if (icicle !== isDrawnIcicle)
+		state.set('icicle', icicle ? 1 : 0);
+	if (isCollapsed)
+		state.set('collapse', 1);
+	if (tableBy)
+		state.set('table', tableBy);
 	try {
 		history[isStep ? 'pushState' : 'replaceState'](null, '', '#' + state);
 	} catch {
@@ -164,6 +171,10 @@ function restoreState() {
 	const state = new URLSearchParams(alone ? location.hash.slice(1) : '');
 	const print = parseInt(state.get('zoom'), 16), term = state.get('search') || '';
 
+	setIcicle(state.has('icicle') ? state.get('icicle') === '1' : isDrawnIcicle);
+	setCollapsed(state.get('collapse') === '1');
+	setTable(COLUMNS.some(([by]) => by === state.get('table')) ? state.get('table') : '');
+	layOut();
 	zoom(print && frames.find((f) => fingerprint(f) === print) || root);
 	if (term === field.value)
 		return;

@@ -11,6 +11,7 @@ svg_script:
 	.ascii "(() => {\n'use strict';\n"
 	.incbin "probe/output/svg/flamegraph.js"
 	.incbin "probe/output/svg/flamegraph_search.js"
+	.incbin "probe/output/svg/flamegraph_views.js"
 	.incbin "probe/output/svg/flamegraph_page.js"
 	.ascii "if (root)\n\tstart();\n})();\n"
 svg_script_end:

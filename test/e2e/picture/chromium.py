@@ -1,4 +1,5 @@
 """Chromium without a window, driven over its DevTools protocol; nothing else is between."""
+import base64
 import json
 import os
 import shutil
@@ -18,6 +19,26 @@ ARGUMENTS = [
     "--hide-scrollbars", "--disable-default-apps", "--force-color-profile=srgb",
     "--remote-debugging-port=0",
 ]  # fmt: skip
+ROWS = """
+(async () => {
+	const image = new Image(), canvas = document.createElement('canvas');
+
+	image.src = 'data:image/png;base64,%s';
+	await image.decode();
+	const {width, height} = Object.assign(canvas, {width: image.width, height: image.height});
+	const context = canvas.getContext('2d');
+
+	context.drawImage(image, 0, 0);
+	return Array.from({length: height}, (_, y) => {
+		const {data} = context.getImageData(0, y, width, 1);
+		let dark = 0;
+
+		for (let i = 0; i < data.length; i += 4)
+			dark += Math.min(data[i], data[i + 1], data[i + 2]) < 250;
+		const near = data.slice(4 * (width - 14), 4 * (width - 14) + 3);
+		return [dark / width, '#' + Array.from(near, (c) => c.toString(16).padStart(2, '0')).join('')];
+	});
+})()"""
 KEYS = {
     "Escape": 27, "Enter": 13, "Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
     "ArrowDown": 40,
@@ -34,6 +55,25 @@ def missing():
     except ImportError:
         return "python3-websocket is not installed"
     return None
+
+
+def capture(folder, url, width, height):
+    """A page's PNG, as `chromium --screenshot` takes it."""
+    path = folder / "capture.png"
+    path.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="stackprobe-chromium-", dir="/tmp", ignore_cleanup_errors=True) as profile:
+        argv = ["chromium", *ARGUMENTS[:-1], f"--user-data-dir={profile}", f"--screenshot={path}",
+                f"--window-size={width},{height}", url]  # fmt: skip
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False,
+                              env={**os.environ, "HOME": profile})  # fmt: skip
+    assert path.exists(), done.stderr
+    return path.read_bytes()
+
+
+def rows_of_image(chromium, png):
+    """Of each row of a PNG: the share of its pixels that aren't white, and the colour 14 pixels from the right."""
+    with chromium.page("data:text/html,<title>image</title>") as page:
+        return page.run(ROWS % base64.b64encode(png).decode())
 
 
 class Chromium:

@@ -54,6 +54,7 @@ def test_nothing_in_head_and_foot_overlaps(draw, width):
 def test_head_and_foot_stay_in_sight_when_the_picture_is_tall(draw):
     deep = ";".join(f"f{i}" for i in range(100)) + " 5\n"
     with draw(deep, height=500) as picture:
+        picture.leave()  # somebody is there
         wait_for(lambda: picture.page.run("scrollY") > 1000, why="the root is in sight")
         picture.settle()
         assert picture.frame("all").is_shown
