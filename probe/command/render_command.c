@@ -30,6 +30,7 @@ static void print_help(void)
 	puts("usage: stackprobe render [OPTION]... [FILE]\n"
 	     "Folded text (`main;work;read 12` a line; from FILE or standard input) to an\n"
 	     "interactive flame graph as SVG on standard output.\n\n"
+	     "  --html          an HTML page instead, which small screens show readable\n"
 	     "  --title T       above the picture (default: Flame Graph)\n"
 	     "  --width N       pixels (100-100000, default 1200)\n"
 	     "  --countname C   what is counted (default: as FILE's first line says, else "
@@ -105,6 +106,9 @@ static int read_option(int option, const char *name, struct render_request *requ
 	case 'i':
 		request->svg.meta.icicle = true;
 		return 0;
+	case 'm':
+		request->svg.form = PICTURE_HTML;
+		return 0;
 	case 'h':
 		request->is_help = true;
 		return 0;
@@ -126,6 +130,7 @@ static int read_arguments(int argc, char **argv, struct render_request *request)
 		{"normalize", no_argument, NULL, 'z'},
 		{"negate", no_argument, NULL, 'n'},
 		{"icicle", no_argument, NULL, 'i'},
+		{"html", no_argument, NULL, 'm'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};

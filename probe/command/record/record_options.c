@@ -59,11 +59,11 @@ static const char usage[] =
 	"                           inuse when it was largest, looked at once a second\n"
 	"  -d, --duration SECONDS   end after that time, fractions allowed\n"
 	"  -F, --frequency HZ       samples a second of each busy CPU, 1 to 1000 (default 100)\n"
-	"  -o, --output FILE        .svg, .folded, .json, .jsonl or .pb.gz (default\n"
-	"                           " DEFAULT_PATH
-	"); an existing file is replaced; - is folded text on standard output, where "
-	"a\n"
-	"                           command's own goes to standard error\n"
+	"  -o, --output FILE        .svg, .html, .folded, .json, .jsonl or .pb.gz\n"
+	"                           (default " DEFAULT_PATH
+	"); an existing file is replaced; - is folded\n"
+	"                           text on standard output, where a command's own goes to\n"
+	"                           standard error\n"
 	"      --header             folded text begins with a line that tells unit, rate and "
 	"times\n"
 	"      --top N              print the N heaviest functions too, on standard output (a\n"
@@ -314,8 +314,8 @@ static int choose_output(struct record_options *options)
 	options->detail.places = options->output && options->output->places;
 	return options->output
 		       ? GO_ON
-		       : usage_error("a file's name must end in .svg, .folded, .json, .jsonl or "
-				     ".pb.gz (or be -)",
+		       : usage_error("a file's name must end in .svg, .html, .folded, .json, "
+				     ".jsonl or .pb.gz (or be -)",
 				     options->path);
 }
 
@@ -366,8 +366,8 @@ static int take_compare(struct record_options *options)
 {
 	if ((options->probes & (options->probes - 1)) != 0)
 		return usage_error("--compare takes the profile of one probe only", NULL);
-	if (options->output != output_find("svg"))
-		return usage_error("--compare makes a picture: a name that ends in .svg",
+	if (!options->output->picture)
+		return usage_error("--compare makes a picture: a name that ends in .svg or .html",
 				   options->path);
 	return input_text_read(options->before, &options->before_text) < 0 ? EXIT_FAILED : GO_ON;
 }

@@ -57,6 +57,8 @@ int record_text_compare(const struct record_options *options, const struct profi
 			struct buf *text, struct buf *picture)
 {
 	struct stacks_svg svg = {.meta = *meta,
+				 .form = options->output == output_find("html") ? PICTURE_HTML
+										: PICTURE_SVG,
 				 .width = PICTURE_WIDTH,
 				 .is_diff = true,
 				 .flush = add_to_picture,

@@ -6,7 +6,8 @@
 #include "base/cleanup.h"
 
 static const struct output outputs[] = {
-	{"svg", "image/svg+xml", .write = svg_write},
+	{"svg", "image/svg+xml", .picture = true, .write = svg_write},
+	{"html", "text/html; charset=utf-8", .picture = true, .write = html_write},
 	{"folded", "text/plain; charset=utf-8", .write = folded_write},
 	{"json", "application/json", .write = json_tree_write},
 	{"jsonl", "application/x-ndjson", .write = jsonl_write},

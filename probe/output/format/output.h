@@ -52,8 +52,9 @@ struct profile_meta {
 struct output {
 	const char *extension; /* "svg" */
 	const char *content_type;
-	bool places; /* the format tells places within one function apart */
-	bool values; /* the format has both weights and events */
+	bool picture; /* the format is a flame graph */
+	bool places;  /* the format tells places within one function apart */
+	bool values;  /* the format has both weights and events */
 	int (*write)(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 		     struct buf *out);
 };
@@ -72,6 +73,10 @@ int folded_write(const struct tree *tree, uint32_t start, const struct profile_m
 /* Writes SVG: one self-contained interactive flame graph. */
 int svg_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 	      struct buf *out);
+
+/* Writes the same as an HTML page, which small screens show in readable letters. */
+int html_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+	       struct buf *out);
 
 /* Writes JSON: nested {"name","kind","file","line","self","total","children"}; "file" and "line"
  * only where they are known. Names are as json_string() has them. */

@@ -20,10 +20,14 @@
 #define PICTURE_WIDTH	 1200 /* px, the default */
 #define PICTURE_UNIT_MAX 100  /* bytes of the unit's name that are shown */
 
+/* Which document it is. */
+enum picture_form { PICTURE_SVG, PICTURE_HTML };
+
 enum { PICTURE_MARGIN = 10, PICTURE_ROW = 16, PICTURE_HEADER = 76, PICTURE_FOOTER = 28 };
 
 struct picture_setup {
 	const struct profile_meta *meta; /* borrowed until picture_end() */
+	enum picture_form form;
 	uint32_t width;	       /* px of the image, more than 2 * PICTURE_MARGIN */
 	uint64_t total;	       /* weight of the root, which has the full width */
 	uint32_t rows;	       /* height of the tree in frames, the root included */

@@ -265,9 +265,17 @@ static void add_legend(const struct picture *picture)
 	buf_str(out, "</g>\n");
 }
 
-static void add_head(const struct picture *picture)
+static void add_title(const struct picture *picture)
 {
 	const struct profile_meta *meta = picture->setup.meta;
+
+	xml_add(picture->out, meta->title ? meta->title : "Flame Graph");
+	if (meta->recorded && meta->recorded == meta->processes)
+		buf_str(picture->out, " (JFR)");
+}
+
+static void add_head(const struct picture *picture)
+{
 	struct buf *out = picture->out;
 
 	buf_printf(out,
@@ -275,9 +283,7 @@ static void add_head(const struct picture *picture)
 		   "fill=\"#fff\"/>\n",
 		   PICTURE_HEADER - 4);
 	buf_str(out, "<text id=\"title\" x=\"10\" y=\"24\" font-size=\"17\" font-weight=\"bold\">");
-	xml_add(out, meta->title ? meta->title : "Flame Graph");
-	if (meta->recorded && meta->recorded == meta->processes)
-		buf_str(out, " (JFR)");
+	add_title(picture);
 	buf_str(out, "</text>\n<text id=\"facts\" x=\"10\" y=\"43\" class=\"quiet\">");
 	add_facts(picture);
 	buf_str(out, "</text>\n");
@@ -297,19 +303,39 @@ static unsigned long long image_height(const struct picture *picture)
 	       PICTURE_FOOTER;
 }
 
+/* Adds what stands before the picture in a page. The text of names is escaped for XML, which is
+ * enough for HTML: no `<` and no `&` is left. */
+static void add_page_begin(const struct picture *picture)
+{
+	struct buf *out = picture->out;
+
+	buf_str(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		     "style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; "
+		     "form-action 'none'\">\n<title>");
+	add_title(picture);
+	buf_str(out, "</title>\n<style>body { margin: 0 } svg { display: block }</style>\n"
+		     "</head>\n<body>\n");
+}
+
 void picture_head_begin(const struct picture *picture)
 {
 	const struct picture_setup *setup = &picture->setup;
 	unsigned long long height = image_height(picture);
 	struct buf *out = picture->out;
 
+	if (setup->form == PICTURE_HTML)
+		add_page_begin(picture);
+	else
+		buf_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	buf_printf(out,
-		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		   "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%u\" "
 		   "height=\"%llu\" viewBox=\"0 0 %u %llu\" font-family=\"sans-serif\" "
 		   "font-size=\"12\" data-unit=\"",
 		   setup->width, height, setup->width, height);
 	add_unit(picture);
+	buf_str(out, setup->form == PICTURE_HTML ? "\" data-alone=\"1" : "");
 	buf_str(out, setup->meta->icicle ? "\" data-icicle=\"1" : "");
 	buf_str(out, setup->is_diff ? "\" data-diff=\"1" : "");
 	buf_str(out, "\">\n<style>\n");
@@ -336,4 +362,6 @@ void picture_head_end(const struct picture *picture)
 	buf_str(out, "<script><![CDATA[\n");
 	buf_add(out, svg_script, (size_t)(svg_script_end - svg_script));
 	buf_str(out, "]]></script>\n</svg>\n");
+	if (picture->setup.form == PICTURE_HTML)
+		buf_str(out, "</body>\n</html>\n");
 }

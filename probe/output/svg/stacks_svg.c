@@ -110,6 +110,7 @@ int stacks_svg_write(struct stacks *stacks, const struct stacks_svg *svg)
 		.stacks = stacks, .svg = svg, .out = BUF_INIT(TEXT_MAX), .rows = 1};
 	struct picture_setup setup = {
 		.meta = &svg->meta,
+		.form = svg->form,
 		.width = svg->width,
 		.total = stacks->totals[STACKS_AFTER],
 		.is_diff = svg->is_diff,

@@ -3,11 +3,12 @@
 #pragma once
 
 #include "output/format/output.h"
-#include "output/svg/change.h"
+#include "output/svg/picture.h"
 #include "output/svg/stacks.h"
 
 struct stacks_svg {
 	struct profile_meta meta;
+	enum picture_form form;
 	uint32_t width; /* px, see picture.h */
 	bool is_diff;	/* colours compare `after` with `before`; widths are those of `after` */
 	struct change_rules rules; /* diff: the scales are set here */

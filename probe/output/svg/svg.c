@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* svg_write(): draws a tree. The walk over the tree feeds the writer of picture.h. */
+/* svg_write(), html_write(): draw a tree. The walk over the tree feeds the writer of picture.h. */
 #include "output/format/output.h"
 
 #include "base/cleanup.h"
@@ -67,11 +67,11 @@ static bool draw_frame(void *arg, const struct tree_frame *node)
 	return !buf_error(svg->picture.out) && !buf_error(&svg->text);
 }
 
-int svg_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
-	      struct buf *out)
+static int draw_tree(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+		     enum picture_form form, struct buf *out)
 {
 	static const struct tree_visitor visitor = {draw_frame, NULL};
-	struct picture_setup setup = {.meta = meta, .width = PICTURE_WIDTH};
+	struct picture_setup setup = {.meta = meta, .form = form, .width = PICTURE_WIDTH};
 	_cleanup_(svg_done) struct svg svg = {.text = BUF_INIT(SIZE_MAX)};
 	int r = tree_weigh(tree, start, &setup.total);
 
@@ -92,4 +92,16 @@ int svg_write(const struct tree *tree, uint32_t start, const struct profile_meta
 		return r;
 	picture_end(&svg.picture);
 	return buf_error(out);
+}
+
+int svg_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+	      struct buf *out)
+{
+	return draw_tree(tree, start, meta, PICTURE_SVG, out);
+}
+
+int html_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+	       struct buf *out)
+{
+	return draw_tree(tree, start, meta, PICTURE_HTML, out);
 }

@@ -248,7 +248,7 @@ def test_wrong_usage_is_status_two_and_says_why(args):
 
 
 def test_an_unknown_ending_and_an_unknown_probe_say_what_there_is():
-    assert ".svg, .folded, .json, .jsonl or .pb.gz" in run("-o", "x.png", "true").stderr
+    assert ".svg, .html, .folded, .json, .jsonl or .pb.gz" in run("-o", "x.png", "true").stderr
     assert "oncpu, offcpu" in run("-e", "frobs", "true").stderr
 
 

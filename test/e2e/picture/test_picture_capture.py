@@ -10,7 +10,7 @@ DEEP = ";".join(["[1]deep", *(f"f{i}" for i in range(150))]) + " 5\n"
 ROOT = {"#cac5ba", "#dbd7cc", "#d2cec3", "#e0ddd1", "#d5d3c7", "#e5e3d7"}  # .p0 to .p5
 
 
-@pytest.mark.parametrize("ending", ["svg"])
+@pytest.mark.parametrize("ending", ["svg", "html"])
 @pytest.mark.parametrize("size", [(800, 600), (1280, 720)], ids=lambda size: f"{size[0]}x{size[1]}")
 def test_a_capture_of_a_tall_picture_shows_its_title_and_its_graph(chromium, work, size, ending):
     path = work / f"tall.{ending}"

@@ -242,7 +242,7 @@ def test_wrong_usage_is_status_two_and_says_why(args):
 def test_help_names_every_option():
     ended = run("--help")
     assert ended.returncode == 0
-    for option in ("--title", "--width", "--diff", "--countname", "--icicle", "--negate"):
+    for option in ("--title", "--width", "--diff", "--countname", "--icicle", "--html", "--negate"):
         assert option.encode() in ended.stdout
 
 

@@ -56,6 +56,7 @@ static void each_output_has_its_type(void **state)
 		{"/flamegraph/oncpu.json", "application/json", "{\"name\":\"all\","},
 		{"/flamegraph/oncpu.jsonl", "application/x-ndjson", "{\"profiler_type\":1,"},
 		{"/flamegraph/oncpu.svg", "image/svg+xml", "<?xml version=\"1.0\""},
+		{"/flamegraph/oncpu.html", "text/html; charset=utf-8", "<!DOCTYPE html>"},
 		{"/flamegraph/oncpu.pb.gz", "application/octet-stream", "\x1f\x8b"},
 	};
 	struct scripted_api *api = *state;

@@ -5,6 +5,7 @@ static void every_extension_has_its_output_and_an_unknown_one_has_none(void **st
 {
 	(void)state;
 	assert_string_equal(output_find("svg")->content_type, "image/svg+xml");
+	assert_string_equal(output_find("html")->content_type, "text/html; charset=utf-8");
 	assert_string_equal(output_find("folded")->content_type, "text/plain; charset=utf-8");
 	assert_string_equal(output_find("json")->content_type, "application/json");
 	assert_string_equal(output_find("jsonl")->content_type, "application/x-ndjson");
@@ -243,7 +244,7 @@ static void huge_weights_are_written_whole(void **state)
 
 static void a_full_buffer_is_an_error_of_every_output(void **state)
 {
-	static const char *const extensions[] = {"svg", "folded", "json"};
+	static const char *const extensions[] = {"svg", "html", "folded", "json"};
 	uint32_t main_node;
 	_cleanup_tree_ struct tree *tree = new_small_tree(&main_node);
 

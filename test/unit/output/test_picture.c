@@ -135,6 +135,22 @@ static void what_a_narrow_child_weighs_is_told_apart_from_its_parent(void **stat
 	assert_has(text, "\" data-self=\"1000\" d=\"M");
 }
 
+static void a_page_has_the_same_picture(void **state)
+{
+	uint32_t main_node;
+	_cleanup_tree_ struct tree *tree = new_small_tree(&main_node);
+
+	(void)state;
+	_cleanup_free_ char *svg = write_with("svg", tree, TREE_ROOT, &plain_meta);
+	_cleanup_free_ char *page = write_with("html", tree, TREE_ROOT, &plain_meta);
+	assert_has(page, "<title>On-CPU Time Flame Graph</title>");
+	assert_has(page,
+		   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
+	assert_has_not(page, "<?xml");
+	char *frames = strstr(svg, "<g id=\"frames\"");
+	assert_has(page, frames);
+}
+
 static void names_cut_anywhere_stay_well_formed(void **state)
 {
 	_cleanup_tree_ struct tree *tree = new_tree();
@@ -267,6 +283,7 @@ int main(void)
 		cmocka_unit_test(names_cut_anywhere_stay_well_formed),
 		cmocka_unit_test(names_without_room_are_shortened_at_the_front),
 		cmocka_unit_test(what_a_narrow_child_weighs_is_told_apart_from_its_parent),
+		cmocka_unit_test(a_page_has_the_same_picture),
 		cmocka_unit_test(
 			frames_under_a_tenth_of_a_pixel_are_left_out_and_totals_stay_right),
 		cmocka_unit_test(the_second_line_says_what_is_known_and_only_that),
