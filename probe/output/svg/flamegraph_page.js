@@ -155,7 +155,7 @@ function layOutRows() {
  * than the window, so that whatever captures the page from its top shows the graph. Then the rest
  * comes above, scrolled away: nothing moves.
  */
-const SIGNS = ['pointermove', 'pointerdown', 'touchstart', 'wheel', 'keydown', 'focusin', 'beforeprint'];
+const SIGNS = ['pointerover', 'pointerdown', 'touchstart', 'wheel', 'keydown', 'focusin', 'beforeprint'];
 
 function unfold() {
 	const wasFolded = folded;

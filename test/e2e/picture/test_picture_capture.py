@@ -46,16 +46,26 @@ def test_the_first_movement_brings_the_rest_and_moves_nothing(draw, width):
         assert picture.frame("f149").is_shown
 
 
-@pytest.mark.parametrize("way", ["key", "wheel", "print"])
+@pytest.mark.parametrize("way", ["key", "wheel", "touch", "print"])
 def test_who_begins_otherwise_has_the_whole_picture_too(draw, way):
     with draw(DEEP, height=500) as picture:
         if way == "key":
             picture.page.key("x")
         elif way == "wheel":
             picture.page.call("Input.dispatchMouseEvent", type="mouseWheel", x=300, y=300, deltaX=0, deltaY=-100)
+        elif way == "touch":
+            picture.page.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": 300, "y": 300}])
         else:
             picture.page.call("Page.printToPDF")
         wait_for(lambda: picture.page.run("document.documentElement.scrollHeight") > 2000, why="its height")
+
+
+def test_the_first_movement_tells_the_frame_below_it(draw):
+    with draw(DEEP, height=500) as picture:
+        frame = picture.frame("f3")
+        picture.page.move(frame.x, frame.y)
+        wait_for(lambda: picture.page.run("scrollY") > 1000, why="the rest is above")
+        assert picture.text("details") == frame.title
 
 
 def test_a_window_that_grows_before_anybody_is_there_shows_more(draw):
