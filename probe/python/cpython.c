@@ -7,11 +7,12 @@
 #include "proc/symbol_lookup.h"
 #include "python/cpython_state.h"
 
-enum { NAME_RUNTIME, NAME_CODE_TYPE, NAME_LOOP, NAME_VERSION };
+enum { NAME_RUNTIME, NAME_CODE_TYPE, NAME_FUNCTION_TYPE, NAME_LOOP, NAME_VERSION };
 
 static const char *const names[] = {
 	[NAME_RUNTIME] = "_PyRuntime",
 	[NAME_CODE_TYPE] = "PyCode_Type",
+	[NAME_FUNCTION_TYPE] = "PyFunction_Type",
 	[NAME_LOOP] = "_PyEval_EvalFrameDefault",
 	[NAME_VERSION] = "Py_Version",
 };
@@ -31,6 +32,8 @@ static int meet_symbol(void *arg, size_t name, const Elf64_Sym *symbol)
 		symbols->runtime = symbol->st_value;
 	if (name == NAME_CODE_TYPE)
 		symbols->code_type = symbol->st_value;
+	if (name == NAME_FUNCTION_TYPE)
+		symbols->function_type = symbol->st_value;
 	if (name == NAME_VERSION)
 		symbols->version = symbol->st_value;
 	return 0;
@@ -71,6 +74,7 @@ int cpython_find(int fd, const struct elf_image *image, int debug_fd, struct cpy
 		return r;
 	file->runtime = symbols.runtime;
 	file->code_type = symbols.code_type;
+	file->function_type = symbols.function_type;
 	file->version = cpython_version(fd, image, symbols.version);
 	return cpython_loop(fd, image, &symbols, file);
 }

@@ -23,6 +23,7 @@ struct cpython_range {
 struct cpython_file {
 	uint32_t version;	     /* PY_VERSION_HEX; 0: not known */
 	uint64_t runtime, code_type; /* linked addresses of _PyRuntime and PyCode_Type */
+	uint64_t function_type;	     /* … of PyFunction_Type; 0: not known */
 	struct cpython_range
 		linked; /* of the first one of `loop`, the function: its linked addresses */
 	/* The code of _PyEval_EvalFrameDefault, with the parts that the compiler put elsewhere

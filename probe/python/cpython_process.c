@@ -14,6 +14,7 @@ int cpython_of_process(const struct process_memory *memory, const struct cpython
 		return r;
 	layout->walk.runtime = file->runtime + bias;
 	layout->walk.code_type = file->code_type + bias;
+	layout->function_type = file->function_type ? file->function_type + bias : 0;
 	layout->walk.loop = file->linked.from + bias;
 	layout->walk.loop_bytes = (uint32_t)(file->linked.to - file->linked.from);
 	return 0;

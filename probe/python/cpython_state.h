@@ -6,7 +6,8 @@
 
 struct cpython_symbols {
 	uint64_t runtime, code_type, loop, loop_bytes;
-	uint64_t version; /* Py_Version; 0: there is no such symbol */
+	uint64_t function_type; /* 0: there is no such symbol */
+	uint64_t version;	/* Py_Version; 0: there is no such symbol */
 };
 
 /* Reads PY_VERSION_HEX from Py_Version (`symbol`), else from a text in the file's data. Returns 0

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,23 @@ enum python_lines {
 	PYTHON_LINES_LNOTAB,	/* 3.8, 3.9: co_lnotab */
 	PYTHON_LINES_DELTAS,	/* 3.10: co_linetable, PEP 626 */
 	PYTHON_LINES_LOCATIONS, /* 3.11 and later: Objects/locations.md */
+};
+
+/*
+ * Where function objects are found (python/functions/), of versions whose code objects don't have
+ * their qualified names: offsets in PyInterpreterState, PyFunctionObject, PyCodeObject,
+ * PyTupleObject, PyTypeObject, PyDictObject, PyDictKeysObject. All 0: nobody looks for them.
+ */
+struct python_functions {
+	uint16_t interpreter_modules;
+	uint16_t function_code, function_globals, function_closure, function_dict,
+		function_qualname;
+	uint16_t code_consts;
+	uint16_t tuple_length, tuple_items;
+	uint16_t type_flags, type_dict;
+	uint16_t type_instance_dict; /* the word that has the offset of an instance's dict */
+	uint16_t dict_keys, dict_values;
+	uint16_t keys_size, keys_used, keys_indices;
 };
 
 struct python_layout {
@@ -39,7 +57,16 @@ struct python_layout {
 	uint8_t unicode_further_shift;
 
 	uint16_t bytes_length, bytes_data; /* offsets in a bytes */
+
+	struct python_functions functions;
+	uint64_t function_type; /* address of PyFunction_Type; 0: not known. Differs by process */
 };
+
+/* Returns whether qualified names are only known by function objects, which can be found. */
+static inline bool python_has_functions(const struct python_layout *layout)
+{
+	return layout->functions.function_code && layout->function_type;
+}
 
 /* How many bytes of _PyRuntime must be read. */
 #define PYTHON_DEBUG_OFFSETS_BYTES 1024

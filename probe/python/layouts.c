@@ -47,6 +47,26 @@ const struct python_layout python_layouts[] = {
 		.unicode_ascii_shift = 6,
 		.bytes_length = 16, /* PyBytesObject.ob_base.ob_size */
 		.bytes_data = 32,   /* PyBytesObject.ob_sval */
+		.functions =
+			{
+				.interpreter_modules = 56, /* PyInterpreterState.modules */
+				.function_code = 16,	   /* PyFunctionObject.func_code */
+				.function_globals = 24,	   /* PyFunctionObject.func_globals */
+				.function_closure = 48,	   /* PyFunctionObject.func_closure */
+				.function_dict = 72,	   /* PyFunctionObject.func_dict */
+				.function_qualname = 104,  /* PyFunctionObject.func_qualname */
+				.code_consts = 56,	   /* PyCodeObject.co_consts */
+				.tuple_length = 16,	   /* PyTupleObject.ob_base.ob_size */
+				.tuple_items = 24,	   /* PyTupleObject.ob_item */
+				.type_flags = 168,	   /* PyTypeObject.tp_flags */
+				.type_dict = 264,	   /* PyTypeObject.tp_dict */
+				.type_instance_dict = 288, /* PyTypeObject.tp_dictoffset */
+				.dict_keys = 32,	   /* PyDictObject.ma_keys */
+				.dict_values = 40,	   /* PyDictObject.ma_values */
+				.keys_size = 8,
+				.keys_used = 32,
+				.keys_indices = 40,
+			},
 	},
 	{
 		.walk =
@@ -91,6 +111,26 @@ const struct python_layout python_layouts[] = {
 		.unicode_ascii_shift = 6,
 		.bytes_length = 16, /* PyBytesObject.ob_base.ob_size */
 		.bytes_data = 32,   /* PyBytesObject.ob_sval */
+		.functions =
+			{
+				.interpreter_modules = 856, /* PyInterpreterState.modules */
+				.function_code = 16,	    /* PyFunctionObject.func_code */
+				.function_globals = 24,	    /* PyFunctionObject.func_globals */
+				.function_closure = 48,	    /* PyFunctionObject.func_closure */
+				.function_dict = 72,	    /* PyFunctionObject.func_dict */
+				.function_qualname = 104,   /* PyFunctionObject.func_qualname */
+				.code_consts = 56,	    /* PyCodeObject.co_consts */
+				.tuple_length = 16,	    /* PyTupleObject.ob_base.ob_size */
+				.tuple_items = 24,	    /* PyTupleObject.ob_item */
+				.type_flags = 168,	    /* PyTypeObject.tp_flags */
+				.type_dict = 264,	    /* PyTypeObject.tp_dict */
+				.type_instance_dict = 288,  /* PyTypeObject.tp_dictoffset */
+				.dict_keys = 32,	    /* PyDictObject.ma_keys */
+				.dict_values = 40,	    /* PyDictObject.ma_values */
+				.keys_size = 8,
+				.keys_used = 32,
+				.keys_indices = 40,
+			},
 	},
 	{
 		.walk =
@@ -135,6 +175,26 @@ const struct python_layout python_layouts[] = {
 		.unicode_ascii_shift = 6,
 		.bytes_length = 16, /* PyBytesObject.ob_base.ob_size */
 		.bytes_data = 32,   /* PyBytesObject.ob_sval */
+		.functions =
+			{
+				.interpreter_modules = 856, /* PyInterpreterState.modules */
+				.function_code = 48,	    /* PyFunctionObject.func_code */
+				.function_globals = 16,	    /* PyFunctionObject.func_globals */
+				.function_closure = 72,	    /* PyFunctionObject.func_closure */
+				.function_dict = 88,	    /* PyFunctionObject.func_dict */
+				.function_qualname = 40,    /* PyFunctionObject.func_qualname */
+				.code_consts = 56,	    /* PyCodeObject.co_consts */
+				.tuple_length = 16,	    /* PyTupleObject.ob_base.ob_size */
+				.tuple_items = 24,	    /* PyTupleObject.ob_item */
+				.type_flags = 168,	    /* PyTypeObject.tp_flags */
+				.type_dict = 264,	    /* PyTypeObject.tp_dict */
+				.type_instance_dict = 288,  /* PyTypeObject.tp_dictoffset */
+				.dict_keys = 32,	    /* PyDictObject.ma_keys */
+				.dict_values = 40,	    /* PyDictObject.ma_values */
+				.keys_size = 8,
+				.keys_used = 32,
+				.keys_indices = 40,
+			},
 	},
 	{
 		.walk =

@@ -67,6 +67,23 @@ static void it_is_found_in_either_table(void **state)
 	}
 }
 
+static void the_type_of_functions_may_be_missing(void **state)
+{
+	struct symbol_plan symbols[ARRAY_SIZE(all_symbols) + 1];
+	struct cpython_file file;
+
+	(void)state;
+	memcpy(symbols, all_symbols, sizeof(all_symbols));
+	symbols[ARRAY_SIZE(all_symbols)] = (struct symbol_plan)OBJECT("PyFunction_Type", 0x3c0);
+	for (size_t count = ARRAY_SIZE(all_symbols); count <= ARRAY_SIZE(symbols); count++) {
+		const struct elf_plan plan = {.dynamic = symbols, .dynamic_count = count};
+
+		assert_int_equal(find_planned(&plan, "", 0, &file), 0);
+		assert_int_equal(file.function_type,
+				 count > ARRAY_SIZE(all_symbols) ? CODE_ADDRESS + 0x3c0 : 0);
+	}
+}
+
 static void without_one_of_its_symbols_it_is_none(void **state)
 {
 	const size_t count = ARRAY_SIZE(all_symbols);
@@ -283,6 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_found_in_either_table),
+		cmocka_unit_test(the_type_of_functions_may_be_missing),
 		cmocka_unit_test(without_one_of_its_symbols_it_is_none),
 		cmocka_unit_test(the_version_is_told_by_a_text),
 		cmocka_unit_test(other_texts_are_no_version),
