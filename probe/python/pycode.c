@@ -49,6 +49,11 @@ bool pycode_has(const struct pycode *code, uint32_t instruction)
 	return !code->has_copies || is_inside(code, offset_of(code, instruction));
 }
 
+bool pycode_is_alone(const struct pycode *code)
+{
+	return code->is_alone;
+}
+
 bool pycode_is_shim(const struct pycode *code)
 {
 	size_t name_len, file_len;
@@ -84,15 +89,18 @@ bool pycode_is_equal(const struct pycode *a, const struct pycode *b)
 	return a->bytes == b->bytes && a->name_len == b->name_len && a->file_len == b->file_len &&
 	       a->first_instruction == b->first_instruction && a->unit_bytes == b->unit_bytes &&
 	       a->not_begun == b->not_begun && a->lines_known == b->lines_known &&
-	       a->has_copies == b->has_copies && a->copies_count == b->copies_count &&
-	       left->bytes == right->bytes && left->first_line == right->first_line &&
-	       left->form == right->form && left->code_bytes == right->code_bytes &&
+	       a->has_copies == b->has_copies && a->is_alone == b->is_alone &&
+	       a->copies_count == b->copies_count && left->bytes == right->bytes &&
+	       left->first_line == right->first_line && left->form == right->form &&
+	       left->code_bytes == right->code_bytes &&
 	       memcmp(a->marks, b->marks, data_bytes(a)) == 0;
 }
 
 uint64_t pycode_hash(const struct pycode *code, uint64_t seed)
 {
-	return hash_bytes(seed ^ (uint32_t)code->lines.first_line, code->marks, data_bytes(code));
+	uint64_t fields = (uint32_t)code->lines.first_line | (uint64_t)code->is_alone << 32;
+
+	return hash_bytes(seed ^ fields, code->marks, data_bytes(code));
 }
 
 size_t pycode_bytes(const struct pycode *code)

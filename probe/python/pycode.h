@@ -24,10 +24,23 @@ struct pycode;
 int pycode_read(struct pycode **ret, const struct python_layout *layout,
 		const struct process_memory *memory, uint64_t address, uint32_t sum);
 
+/*
+ * Like pycode_read(), with a qualified name that was found otherwise (functions/pyfunctions.h):
+ * -ESTALE also if the name doesn't end with the object's own.
+ */
+int pycode_read_qualified(struct pycode **ret, const struct python_layout *layout,
+			  const struct process_memory *memory, uint64_t address, uint32_t sum,
+			  const char *name, size_t len);
+
+/* Returns whether the name is the function's alone, without its class, and a search of the process
+ * may find the qualified one (functions/pyfunctions.h). */
+bool pycode_is_alone(const struct pycode *code);
+
 struct pycode *pycode_ref(struct pycode *code);
 void pycode_unref(struct pycode *code);
 
-/* Return the name (qualified, if the version has qualified names) and the file as compiled:
+/* Return the name (qualified, if the version has qualified names or it was read so) and the file as
+ * compiled:
  * `/usr/lib/python3.11/json/decoder.py`, `<string>`. Both are borrowed: valid UTF-8 of up to 4 KiB
  * without NUL; python/pystrings.h says what replaces other characters. */
 const char *pycode_name(const struct pycode *code, size_t *len);

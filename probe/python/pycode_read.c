@@ -21,6 +21,8 @@ struct pycode_reading {
 	uint64_t address;
 	struct span span;
 	struct pystring name, file;
+	const char *qualified; /* the name that was found otherwise; NULL: none was */
+	size_t qualified_len;
 	uint64_t table; /* address of the table's first byte */
 	uint32_t table_bytes;
 	bool table_known;
@@ -65,6 +67,21 @@ static int check_sum(const struct pycode_reading *reading, const struct span *sp
 		       : -ESTALE;
 }
 
+/* Puts the name that was found otherwise in place of the object's own, with which it has to end. */
+static int qualify_name(struct pycode_reading *reading)
+{
+	struct pystring *name = &reading->name;
+	size_t before = reading->qualified_len - name->len;
+
+	if (reading->qualified_len > sizeof(name->text) || reading->qualified_len < name->len ||
+	    memcmp(reading->qualified + before, name->text, name->len) != 0 ||
+	    (before && reading->qualified[before - 1] != '.'))
+		return -ESTALE;
+	memcpy(name->text, reading->qualified, reading->qualified_len);
+	name->len = reading->qualified_len;
+	return 0;
+}
+
 static int read_names(struct pycode_reading *reading, uint32_t sum)
 {
 	const struct python_layout *layout = reading->layout;
@@ -84,9 +101,11 @@ static int read_names(struct pycode_reading *reading, uint32_t sum)
 
 		if (qualified != name)
 			r = pystring_read(&reading->name, layout, reading->memory, qualified);
-		if (r < 0)
-			return r;
+	} else if (reading->qualified) {
+		r = qualify_name(reading);
 	}
+	if (r < 0)
+		return r;
 	return pystring_read(&reading->file, layout, reading->memory,
 			     span_word(&reading->span, layout->code_filename));
 }
@@ -184,6 +203,16 @@ static void fill_instructions(struct pycode *code, const struct python_layout *l
 	code->not_begun = -INSTRUCTION_BYTES; /* prev_instr: before the first instruction */
 }
 
+/* Returns whether a qualified name may be found: a module's code has none. */
+static bool is_alone(const struct pycode_reading *reading)
+{
+	static const char module[] = "<module>";
+	const struct pystring *name = &reading->name;
+
+	return python_has_functions(reading->layout) && !reading->qualified &&
+	       (name->len != sizeof(module) - 1 || memcmp(name->text, module, name->len) != 0);
+}
+
 static int make_code(struct pycode **ret, const struct pycode_reading *reading)
 {
 	size_t marks = pylines_marks_max(reading->table_bytes) * sizeof(struct pylines_mark);
@@ -196,6 +225,7 @@ static int make_code(struct pycode **ret, const struct pycode_reading *reading)
 		return -ENOMEM;
 	uint8_t *table = (uint8_t *)code->marks + marks + copies;
 	code->has_copies = reading->layout->code_copies != CPYTHON_NO;
+	code->is_alone = is_alone(reading);
 	code->copies_count = reading->copies_count;
 	code->copies = memcpy((uint8_t *)code->marks + marks, reading->copies, copies);
 	int r = read_table(reading, table);
@@ -259,18 +289,12 @@ static int check_again(const struct pycode_reading *reading, uint32_t sum)
 	return check_sum(reading, &span, name_hash, sum);
 }
 
-int pycode_read(struct pycode **ret, const struct python_layout *layout,
-		const struct process_memory *memory, uint64_t address, uint32_t sum)
+static int read_code(struct pycode **ret, struct pycode_reading *reading, uint32_t sum)
 {
-	_cleanup_free_ struct pycode_reading *reading = malloc(sizeof(*reading));
+	const struct process_memory *memory = reading->memory;
 	struct pycode *code = NULL;
+	int r = span_read(&reading->span, reading->layout, memory, reading->address);
 
-	if (!reading)
-		return -ENOMEM;
-	reading->layout = layout;
-	reading->memory = memory;
-	reading->address = address;
-	int r = span_read(&reading->span, layout, memory, address);
 	if (r == 0)
 		r = read_names(reading, sum);
 	if (r == 0)
@@ -289,4 +313,26 @@ int pycode_read(struct pycode **ret, const struct python_layout *layout,
 	}
 	*ret = code;
 	return 0;
+}
+
+int pycode_read_qualified(struct pycode **ret, const struct python_layout *layout,
+			  const struct process_memory *memory, uint64_t address, uint32_t sum,
+			  const char *name, size_t len)
+{
+	_cleanup_free_ struct pycode_reading *reading = malloc(sizeof(*reading));
+
+	if (!reading)
+		return -ENOMEM;
+	reading->layout = layout;
+	reading->memory = memory;
+	reading->address = address;
+	reading->qualified = name;
+	reading->qualified_len = len;
+	return read_code(ret, reading, sum);
+}
+
+int pycode_read(struct pycode **ret, const struct python_layout *layout,
+		const struct process_memory *memory, uint64_t address, uint32_t sum)
+{
+	return pycode_read_qualified(ret, layout, memory, address, sum, NULL, 0);
 }

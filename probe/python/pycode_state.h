@@ -14,6 +14,7 @@ struct pycode {
 	int8_t not_begun;	    /* the offset in bytes of a frame that hasn't begun yet */
 	bool lines_known;
 	bool has_copies;
+	bool is_alone; /* pycode_is_alone() */
 	uint32_t copies_count;
 	const uint32_t *copies; /* addresses of the copies, minus the object's address */
 	struct pylines lines;
