@@ -264,6 +264,7 @@ UNITFLAGS_test_bolt := -Wl,--wrap=pread
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time,--wrap=store_find_folder
 UNITFLAGS_test_close_job := -Wl,--wrap=close
 UNITFLAGS_test_code_cache := -Wl,--wrap=pycode_read
+UNITFLAGS_test_code_search := $(UNITFLAGS_test_code_cache) -Wl,--wrap=pyfunctions_search
 UNITFLAGS_test_jfr := $(UNITFLAGS_test_agents) -Wl,--wrap=jfr_read
 UNITFLAGS_test_engine_java := $(UNITFLAGS_test_jfr) -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_engine_jfr := $(UNITFLAGS_test_engine_java)

@@ -84,6 +84,7 @@ static void process_free(struct process_code *process)
 	reading_drop(process);
 	copies_drop(process);
 	code_layer_unref(process->layer);
+	code_alone_drop(process);
 	map_free(process->asked);
 	free(process);
 }
@@ -132,6 +133,8 @@ int code_cache_new(struct code_cache **ret, struct loop *loop, struct worker *ur
 	cache->bytes_max = bytes_max;
 	cache->window = 1;
 	cache->flushing = (struct loop_call){.run = flush_codes, .arg = cache, .name = "codes"};
+	cache->search_timer =
+		(struct loop_timer){.expired = code_searches_due, .arg = cache, .name = "codes"};
 	*ret = TAKE_PTR(cache);
 	return 0;
 }
@@ -141,6 +144,7 @@ void code_cache_free(struct code_cache *cache)
 	if (!cache)
 		return;
 	loop_unpost(cache->loop, &cache->flushing);
+	loop_timer_cancel(cache->loop, &cache->search_timer);
 	map_free(cache->contents);
 	free(cache);
 }
@@ -163,6 +167,11 @@ static int ask_code(struct code_cache *cache, const struct target *target,
 	return reading_add(cache, target, key, pair);
 }
 
+static bool is_piece_alone(const struct code_kind *kind, const void *piece)
+{
+	return kind->is_alone && kind->is_alone(piece);
+}
+
 static void want_code(struct code_cache *cache, struct target *target, const struct code_key *key,
 		      const uint64_t pair[2])
 {
@@ -170,8 +179,11 @@ static void want_code(struct code_cache *cache, struct target *target, const str
 	const struct known_code *known = code_layer_find(process->layer, key);
 	struct asked_code *asked;
 
-	if (known && cache->kind->has(known->piece, pair))
+	if (known && cache->kind->has(known->piece, pair)) {
+		if (is_piece_alone(cache->kind, known->piece))
+			code_alone_note(cache, target, key);
 		return;
+	}
 	if (!process->asked &&
 	    map_new(&process->asked, sizeof(*key), sizeof(*asked), ASKED_MAX) < 0)
 		return; /* the next time */
@@ -251,8 +263,11 @@ void code_cache_learn(struct code_cache *cache, struct target *target, const str
 	struct asked_code *asked = process->asked ? map_get(process->asked, key) : NULL;
 	/* Reading again won't help: what the pair asks for isn't in the piece. */
 	bool in_vain = piece && asked && !cache->kind->has(piece, asked->pair);
+	bool is_alone = piece && is_piece_alone(cache->kind, piece);
 	int r = piece ? code_layer_add(process, key, piece) : error;
 
+	if (r == 0 && is_alone)
+		code_alone_note(cache, target, key);
 	cache->stats.read += piece != NULL;
 	if (r < 0 && asked)
 		fail_code(cache, asked, r);
@@ -282,6 +297,7 @@ void code_cache_sweep(struct code_cache *cache)
 		copies_drop(process);
 	}
 	code_layers_sweep(cache);
+	code_searches_sweep(cache);
 }
 
 void code_cache_stats(const struct code_cache *cache, struct code_cache_stats *stats)

@@ -81,6 +81,13 @@ void code_cache_want_one(struct code_cache *codes, struct target *target,
 /* Submits the jobs for all that was asked for. */
 void code_cache_flush(struct code_cache *codes);
 
+/*
+ * Submits a search of each process that has pieces without their whole names (code/code_kind.h), if
+ * the process wasn't searched just before; for a window's end. Returns whether there are any. At
+ * other times such processes are searched by a timer, soon after their pieces were read.
+ */
+bool code_cache_search(struct code_cache *codes);
+
 /* Returns the piece with that key, borrowed, or NULL if it isn't known. */
 void *code_cache_find(const struct target *target, const struct code_kind *kind,
 		      const struct code_key *key);
@@ -98,6 +105,9 @@ struct code_cache_stats {
 	uint64_t known, bytes;		/* pieces and bytes now */
 	uint64_t read, copied;		/* pieces read and copies that came, since the start */
 	uint64_t lost[CODE_LOST_COUNT]; /* pieces not known, since the start */
+	/* Searches of processes since the start, those that reached a limit, and pieces that they
+	 * found the whole names of. */
+	uint64_t searches, searches_cut, completed;
 };
 
 /* Copies the statistics. */

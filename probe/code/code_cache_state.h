@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to code/code_cache.c (requests), code_layers.c (layers of processes), code_dedup.c
- * (shared contents), code_copies.c (copies that came early) and code_read.c (the jobs).
+ * (shared contents), code_copies.c (copies that came early), code_read.c (the jobs) and
+ * code_search.c (searches for what reading can't tell).
  */
 #pragma once
 
@@ -46,6 +47,13 @@ struct asked_code {
 	uint64_t pair[2];
 };
 
+/* A piece that lacks what a search may find. */
+struct alone_code {
+	uint8_t tries; /* searches that didn't find it; SEARCHES_MAX: it isn't looked for again */
+};
+
+#define SEARCHES_MAX 3
+
 struct process_code {
 	struct code_cache *cache;
 	struct code_layer *layer; /* NULL: nothing is known */
@@ -53,6 +61,14 @@ struct process_code {
 	/* struct code_key -> copy that came before its stack; NULL: none */
 	struct map *copies;
 	struct code_reading *open; /* the job that isn't submitted yet; NULL: none */
+	struct map *alone;	   /* struct code_key -> struct alone_code; NULL: none */
+	size_t alone_count;	   /* of them, those that are looked for */
+	bool searching;
+	uint64_t search_from_ns;     /* the next search isn't before … */
+	uint64_t search_end_from_ns; /* … or this time, at a window's end; UINT64_MAX: never */
+	unsigned int searches_vain;  /* in a row */
+	pid_t pid;		     /* the target's, and its number; if `alone` isn't NULL */
+	uint64_t id;
 	struct process_code *next, **link;
 };
 
@@ -76,6 +92,9 @@ struct code_cache {
 	bool flushing_posted;
 	size_t pending; /* pieces that are being read */
 	size_t copies_bytes;
+	struct loop_timer search_timer;
+	size_t searches;	   /* that run */
+	uint64_t searched_ns;	   /* CPU time of this window's searches */
 	uint64_t window;	   /* number of sweeps, from 1 */
 	uint64_t uses, uses_swept; /* look-ups until now; until the last sweep */
 	struct code_cache_stats stats;
@@ -138,6 +157,17 @@ struct held_copy *copies_take(struct process_code *process, const struct code_ke
 void copy_forget(struct code_cache *cache, const struct held_copy *held);
 /* Drops the copies that nobody took. */
 void copies_drop(struct process_code *process);
+
+/* ---- code/code_search.c ---- */
+
+/* Notes that a piece of the target is alone (code/code_kind.h): it is looked for soon. */
+void code_alone_note(struct code_cache *cache, const struct target *target,
+		     const struct code_key *key);
+/* Forgets what is noted of a process; has searches take their time again after a window. */
+void code_alone_drop(struct process_code *process);
+void code_searches_sweep(struct code_cache *cache);
+/* The cache's timer: submits the searches that are due. */
+void code_searches_due(void *arg);
 
 /* ---- code/code_cache.c ---- */
 

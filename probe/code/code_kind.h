@@ -26,6 +26,18 @@ struct code_key {
 	uint64_t sum; /* a 32-bit sum; a kind may use the upper bits */
 };
 
+/* A piece that a search looks for, and what became of the search. */
+struct code_sought {
+	struct code_key key;
+	void *piece; /* the whole piece, one reference; NULL: it wasn't found */
+};
+
+struct code_searched {
+	uint64_t took_ns; /* CPU time */
+	bool cut;	  /* a limit was reached */
+	int error;	  /* 0, or a negative errno: the process can't be read */
+};
+
 /* Iterator over the pairs in a stack's words. */
 struct code_cursor {
 	const uint64_t *words;
@@ -57,6 +69,15 @@ struct code_kind {
 
 	/* Returns whether the piece knows what the pair asks for; else it is read again. */
 	bool (*has)(const void *piece, const uint64_t pair[2]);
+
+	/*
+	 * Returns whether a piece lacks what a search of the whole process may find, and searches
+	 * once for all of `sought`. On a worker; takes some 100 ms of CPU time at most. Both NULL:
+	 * pieces lack nothing.
+	 */
+	bool (*is_alone)(const void *piece);
+	void (*search)(struct code_sought *sought, size_t count, const void *layout,
+		       const struct process_memory *memory, struct code_searched *result);
 
 	/*
 	 * Hash and equality of contents: equal pieces are kept once for all processes. Both NULL:

@@ -19,6 +19,13 @@ static const struct measure python_rows[] = {
 	 MEASURE_EACH(code_cache_stats, lost, &cause)},
 	{"python_code_objects_copied_total", "copied", COUNTER,
 	 "Code objects that came as copies made at a sample.", AT(copied)},
+	{"python_function_searches_total", "searches", COUNTER,
+	 "Searches of processes for functions, which know qualified names (3.8 to 3.10).",
+	 AT(searches)},
+	{"python_function_searches_cut_total", "searches_cut", COUNTER,
+	 "Searches that ended at a limit, before all of the process was seen.", AT(searches_cut)},
+	{"python_code_objects_qualified_total", "qualified", COUNTER,
+	 "Code objects whose qualified names were found by searches.", AT(completed)},
 };
 
 const struct measures python_code_measures = {"Python", "status.python", MEASURE_ROWS(python_rows)};

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "code/code_python.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
 #include "code/code_cache.h"
+#include "python/functions/pyfunctions.h"
 #include "runtime/interpreter.h"
 #include "bpf/shared/sample.h"
 
@@ -75,6 +80,31 @@ static void python_piece_unref(void *piece)
 	pycode_unref(piece);
 }
 
+static bool is_alone(const void *piece)
+{
+	return pycode_is_alone(piece);
+}
+
+static void search_functions(struct code_sought *sought, size_t count, const void *layout,
+			     const struct process_memory *memory, struct code_searched *result)
+{
+	_cleanup_free_ struct pyfunction_sought *asked = calloc(count, sizeof(*asked));
+	struct pyfunctions_result took = {0};
+
+	*result = (struct code_searched){.error = -ENOMEM};
+	if (!asked)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		asked[i].address = sought[i].key.address;
+		asked[i].sum = (uint32_t)sought[i].key.sum;
+	}
+	result->error = pyfunctions_search(asked, count, layout, memory, &took);
+	result->took_ns = took.cpu_ns;
+	result->cut = took.cut;
+	for (size_t i = 0; i < count; i++)
+		sought[i].piece = asked[i].found;
+}
+
 const struct code_kind code_kind_python = {
 	.number = CODES_PYTHON,
 	.next = next_python_pair,
@@ -82,6 +112,8 @@ const struct code_kind code_kind_python = {
 	.layout_bytes = sizeof(struct python_layout),
 	.read = read_piece,
 	.has = python_piece_has,
+	.is_alone = is_alone,
+	.search = search_functions,
 	.hash = python_piece_hash,
 	.is_equal = is_equal,
 	.bytes = python_piece_bytes,

@@ -149,10 +149,29 @@ static void read_counts(struct drain *drain)
 
 /* ---- the stacks ---- */
 
+static void wait_for_answers(struct drain *drain, void (*passed)(void *arg));
+
+/* Has processes searched for what reading their code couldn't tell. Returns whether any is. */
+static bool search_codes(struct drain *drain)
+{
+	bool any = false;
+
+	for (int i = 0; i < CODES_KINDS; i++)
+		any |= code_cache_search(drain->setup.codes[i]);
+	return any;
+}
+
 static void have_looked(void *arg)
 {
 	struct drain *drain = arg;
 
+	if (!drain->searched) {
+		drain->searched = true;
+		if (search_codes(drain)) {
+			wait_for_answers(drain, have_looked);
+			return;
+		}
+	}
 	drain->looked = true;
 	join_if_ready(drain);
 }
@@ -264,7 +283,7 @@ static void swap_window(void *arg)
 	drain->ended_window = tracer_window(drain->setup.tracer);
 	/* a process that ends after this may be in the next window */
 	drain->swapped_ns = loop_now_ns();
-	drain->dropped = drain->looked = false;
+	drain->dropped = drain->looked = drain->searched = false;
 	tracer_swap(drain->setup.tracer, drain->setup.urgent, drain->counts, window_ended, drain);
 	drain_window_began(drain);
 	drain->setup.began(drain->setup.arg, tracer_window(drain->setup.tracer));

@@ -35,6 +35,7 @@ struct drain {
 	bool empties;		      /* a job empties the kernel's maps of the window … */
 	bool ends;		      /* … and the drain ends with it */
 	bool dropped;		      /* it was stopped: its counts are forgotten */
+	bool searched;		      /* searches for Python's functions were submitted */
 	bool looked;		      /* all is known of its processes that can be */
 	struct pieces pieces;	      /* the current step */
 	size_t at;		      /* how far that step has come */

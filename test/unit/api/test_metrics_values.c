@@ -212,7 +212,7 @@ static void memory(void **state)
 
 static void code_of_runtimes(void **state)
 {
-	const struct code_cache_stats stats = {1, 2, 3, 4, {5, 6, 7, 8, 9, 10}};
+	const struct code_cache_stats stats = {1, 2, 3, 4, {5, 6, 7, 8, 9, 10}, 11, 12, 13};
 
 	(void)state;
 	assert_lines(&python_code_measures, &stats,
@@ -224,10 +224,14 @@ static void code_of_runtimes(void **state)
 		     "python_code_objects_lost_total{cause=\"odd\"} 8\n"
 		     "python_code_objects_lost_total{cause=\"hung\"} 9\n"
 		     "python_code_objects_lost_total{cause=\"no_room\"} 10\n"
-		     "python_code_objects_copied_total 4\n");
+		     "python_code_objects_copied_total 4\n"
+		     "python_function_searches_total 11\n"
+		     "python_function_searches_cut_total 12\n"
+		     "python_code_objects_qualified_total 13\n");
 	assert_keys(&python_code_measures, &stats,
 		    "\"code_objects\":1,\"bytes\":2,\"read\":3,\"lost\":{\"gone\":5,\"changed\":6,"
-		    "\"unreadable\":7,\"odd\":8,\"hung\":9,\"no_room\":10},\"copied\":4");
+		    "\"unreadable\":7,\"odd\":8,\"hung\":9,\"no_room\":10},\"copied\":4,"
+		    "\"searches\":11,\"searches_cut\":12,\"qualified\":13");
 	assert_lines(&java_code_measures, &stats,
 		     "java_methods 1\njava_method_bytes 2\njava_methods_read_total 3\n"
 		     "java_methods_lost_total{cause=\"gone\"} 5\n"
