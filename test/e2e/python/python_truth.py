@@ -34,7 +34,8 @@ class Truth:
         self.path0, self.stdlib = told["path0"] + "/", told["stdlib"] + "/"
         self.serial, self.walk = told.get("serial"), told.get("walk")
         self.codes = [(self.plain(self.name(name)), self.plain(self.short(file)), set(lines), born)
-                      for name, file, lines, born in told["codes"]]  # fmt: skip
+                      for name, file, lines, born, _ in told["codes"]]  # fmt: skip
+        self.alone = [self.plain(self.name(alone)) for *_, alone in told["codes"]]
         self.born = {code[:2]: code[2] for code in self.codes if code[3]}
         self.children = {}  # node: {(line in it, name, file): [node]}
         self.lines = {}
@@ -46,7 +47,8 @@ class Truth:
             if self.serial and caller >= 0 and "<made_" in self.file_of(told, caller):
                 number_of_it = int(re.search(r"\d+", self.file_of(told, caller))[0])
                 line = shifted(line, number_of_it % self.serial)
-            self.children.setdefault(caller, {}).setdefault((line, name, file), []).append(number)
+            for either in {name, self.alone[code]}:
+                self.children.setdefault(caller, {}).setdefault((line, either, file), []).append(number)
 
     @staticmethod
     def file_of(told, node):

@@ -10,13 +10,15 @@ For Python 3.8 and later. PATH is the program's first argument.
 """
 import ctypes
 import dis
+import gc
 import itertools
 import json
 import mmap
 import os
 import sys
 import threading
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+import types
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED
 
 PATH = sys.argv[1]
 TURNS = 3  # that are recorded, in each thread
@@ -82,19 +84,47 @@ def lines_of(code):
     return sorted({line for _, line in dis.findlinestarts(code)} | {code.co_firstlineno})
 
 
-def told(code):
-    """Name, file, lines, and whether calling it makes a generator in a frame of its own (3.11 and later),
-    of which no event tells."""
+def name_inside(code, name, names):
+    """Names all code inside of code, as the compiler does."""
+    prefix = name + (".<locals>." if code.co_flags & CO_OPTIMIZED else ".") if name else ""
+    for inner in code.co_consts:
+        if isinstance(inner, type(code)) and inner not in names:
+            names[inner] = prefix + inner.co_name
+            name_inside(inner, names[inner], names)
+
+
+def qualified_names():
+    """{code object: qualified name}, of versions whose code objects don't know them."""
+    names = {}
+    for frame in sys._current_frames().values():
+        while frame:
+            if frame.f_code.co_name == "<module>":
+                name_inside(frame.f_code, "", names)
+            frame = frame.f_back
+    for function in gc.get_objects():
+        if isinstance(function, types.FunctionType) and not hasattr(function, "__wrapped__"):
+            code, name = function.__code__, function.__qualname__
+            if ("." + name).endswith("." + code.co_name):
+                names.setdefault(code, name)
+                name_inside(code, names[code], names)
+    return names
+
+
+def told(code, names):
+    """Name, file, lines, whether calling it makes a generator in a frame of its own (3.11 and later), of which
+    no event tells; and the name alone, which before 3.11 a profiler may tell as well."""
     generator = code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)
-    return [getattr(code, "co_qualname", code.co_name), code.co_filename, lines_of(code),
-            bool(generator) and sys.version_info >= (3, 11)]  # fmt: skip
+    name = getattr(code, "co_qualname", None)
+    return [name or names.get(code, code.co_name), code.co_filename, lines_of(code),
+            bool(generator) and sys.version_info >= (3, 11), name or code.co_name]  # fmt: skip
 
 
 def write():
+    names = {} if sys.version_info >= (3, 11) else qualified_names()
     text = json.dumps({
         "path0": sys.path[0] or os.getcwd(),
         "stdlib": os.path.dirname(os.__file__),
-        "codes": [told(code) for code in codes],
+        "codes": [told(code, names) for code in codes],
         "nodes": list(nodes),
         **extra,
     })  # fmt: skip
