@@ -72,7 +72,7 @@ struct code_kind {
 
 	/*
 	 * Returns whether a piece lacks what a search of the whole process may find, and searches
-	 * once for all of `sought`. On a worker; takes some 100 ms of CPU time at most. Both NULL:
+	 * once for all of `sought`. On a worker; takes some 250 ms of CPU time at most. Both NULL:
 	 * pieces lack nothing.
 	 */
 	bool (*is_alone)(const void *piece);

@@ -127,7 +127,8 @@ static void set_pause(struct process_code *process, const struct code_search *se
 		return;
 	}
 	process->search_from_ns = now + (pause << (vain < VAIN_MAX ? vain : VAIN_MAX));
-	process->search_end_from_ns = now + took * TIMES_AT_END;
+	process->search_end_from_ns =
+		now + (took * TIMES_AT_END << (vain < VAIN_MAX ? vain : VAIN_MAX));
 }
 
 static void end_search(struct code_search *search, struct target *target, bool finished)

@@ -36,7 +36,7 @@ static uint64_t index_bytes(uint64_t size)
 static int find_entries(const struct python_functions *at, const struct process_memory *memory,
 			uint64_t dict, struct dict_place *place)
 {
-	uint64_t keys, size;
+	uint64_t keys = 0, size = 0;
 	int r = read_word(memory, dict + at->dict_keys, &keys);
 
 	if (r == 0)

@@ -33,7 +33,7 @@ struct pyfunction_sought {
 #define PYFUNCTIONS_OBJECTS_MAX (4u << 20)   /* entries, constants, frames that are looked at … */
 #define PYFUNCTIONS_PLACES_MAX	(1u << 18)   /* … dicts, classes, functions and code … */
 #define PYFUNCTIONS_BYTES_MAX	(128u << 20) /* … bytes that are read … */
-#define PYFUNCTIONS_CPU_NS	(100 * NS_PER_MS) /* … and time that is taken by one search */
+#define PYFUNCTIONS_CPU_NS	(250 * NS_PER_MS) /* … and time that is taken by one search */
 #define PYFUNCTIONS_NS		(NS_PER_S)	  /* by the clock on the wall */
 
 struct pyfunctions_result {
