@@ -32,7 +32,7 @@ int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
 
 static atomic_int reads, copied_reads;
 static size_t code_bytes = 200; /* more than a struct pycode */
-static bool alone;		/* pycode_is_alone() */
+static bool codes_alone;	/* pycode_is_alone() */
 static uint64_t same;		/* bits of an address that don't tell what is there */
 static uint32_t
 	copies_until; /* instructions up to there are in copies that it knows; 0: no copies */
@@ -67,7 +67,7 @@ int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
 	(*ret)->name_len = sum;
 	(*ret)->unit_bytes = 1;
 	(*ret)->has_copies = copies_until > 0;
-	(*ret)->is_alone = alone;
+	(*ret)->is_alone = codes_alone;
 	(*ret)->lines.code_bytes = copies_until;
 	return 0;
 }
@@ -110,7 +110,7 @@ static inline void begin(size_t bytes_max)
 	atomic_store(&copied_reads, 0);
 	code_bytes = 200;
 	copies_until = 0;
-	alone = false;
+	codes_alone = false;
 	same = 0;
 }
 

@@ -39,7 +39,7 @@ int __wrap_pyfunctions_search(struct pyfunction_sought *sought, size_t count,
 static void begin_search(void)
 {
 	begin(1 << 20);
-	alone = finds = true;
+	codes_alone = finds = true;
 	hangs = false;
 	takes_ns = 0;
 	atomic_store(&searches, 0);
@@ -88,7 +88,7 @@ static void whole_pieces_cost_no_search(void **state)
 {
 	(void)state;
 	begin_search();
-	alone = false;
+	codes_alone = false;
 	want(w.target, 0x1000, 1);
 	settle();
 	want(w.target, 0x1000, 1);
@@ -202,7 +202,7 @@ static void who_makes_code_all_the_time_is_bounded(void **state)
 {
 	(void)state;
 	begin(64 << 20);
-	alone = true;
+	codes_alone = true;
 	finds = hangs = false;
 	for (uint64_t i = 1; i <= 9000; i++)
 		want(w.target, i << 12, 1);
