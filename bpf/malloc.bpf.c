@@ -28,12 +28,13 @@ const volatile bool has_cookies = true;
  * memory (strict overcommit). */
 const volatile uint64_t memory_bytes = 0;
 
-#define SIZE_LIMIT  (1ULL << 53) /* no allocation is as large */
+#define NS_PER_MILLISECOND 1000000ULL
+#define SIZE_LIMIT	   (1ULL << 53) /* no allocation is as large */
 
-#define RLIMIT_DATA 2 /* include/uapi/asm-generic/resource.h */
-#define RLIMIT_AS   9
-#define NEW_ROOM    (64ULL << 20) /* allocators ask the kernel for more than they need */
-#define NEW_MAPS    60000 /* mappings; the kernel refuses more than 65,530, unless told otherwise */
+#define RLIMIT_DATA	   2 /* include/uapi/asm-generic/resource.h */
+#define RLIMIT_AS	   9
+#define NEW_ROOM	   (64ULL << 20) /* allocators ask the kernel for more than they need */
+#define NEW_MAPS	   60000 /* mappings; the kernel refuses more than 65,530, unless told otherwise */
 
 int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64_t size, uint32_t drawn,
 		uint64_t mean);
@@ -163,7 +164,7 @@ __noinline int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64
 	if (lets_go) {
 		pending->old = old;
 		pending->old_address = PT_REGS_PARM1(regs);
-		pending->born_ns = keeps_age ? old.time_ns : 0;
+		pending->born_ns = keeps_age ? old.time_ns - old.older_ms * NS_PER_MILLISECOND : 0;
 	}
 	pending->place = call == CALL_POSIX_MEMALIGN ? PT_REGS_PARM1(regs) : 0;
 	pending->entry = PT_REGS_IP(regs);
@@ -225,11 +226,13 @@ static __always_inline void hold_returned(const struct returned *returned,
 {
 	uint64_t id = bpf_get_current_pid_tgid();
 	struct allocation given = {.stack = *stack,
-				   .time_ns = returned->born_ns ? returned->born_ns : time_ns,
+				   .time_ns = time_ns,
 				   .bytes = returned->taking.weight,
 				   .objects = returned->taking.events,
 				   .tid = id};
 
+	if (returned->born_ns && returned->born_ns < time_ns)
+		given.older_ms = (time_ns - returned->born_ns) / NS_PER_MILLISECOND;
 	hold_allocation(returned->address, id >> 32, &given);
 }
 

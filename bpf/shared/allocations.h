@@ -75,11 +75,11 @@ struct allocation_key {
 
 struct allocation {
 	struct stack_key stack;
-	uint64_t time_ns; /* time of the allocation, or of the first one that it continues */
+	uint64_t time_ns; /* time of the allocation */
 	uint64_t bytes;	  /* bytes that this sample stands for */
 	uint64_t objects; /* allocations that this sample stands for */
 	uint32_t tid;
-	uint32_t pad;
+	uint32_t older_ms; /* it goes on with an allocation that is so much older; 0: with none */
 };
 
 enum mapped_kind { MAPPED_CAME, MAPPED_GONE };

@@ -83,7 +83,7 @@ void code_cache_flush(struct code_cache *codes);
 
 /*
  * Submits a search of each process that has pieces without their whole names (code/code_kind.h), if
- * the process wasn't searched just before; for a window's end. Returns whether there are any. At
+ * the process wasn't searched just before; for a window's end. Returns whether any runs. At
  * other times such processes are searched by a timer, soon after their pieces were read.
  */
 bool code_cache_search(struct code_cache *codes);

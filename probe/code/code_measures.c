@@ -23,7 +23,8 @@ static const struct measure python_rows[] = {
 	 "Searches of processes for functions, which know qualified names (3.8 to 3.10).",
 	 AT(searches)},
 	{"python_function_searches_cut_total", "searches_cut", COUNTER,
-	 "Searches that ended at a limit, before all of the process was seen.", AT(searches_cut)},
+	 "Searches that ended at a limit or by an error, before all of the process was seen.",
+	 AT(searches_cut)},
 	{"python_code_objects_qualified_total", "qualified", COUNTER,
 	 "Code objects whose qualified names were found by searches.", AT(completed)},
 };

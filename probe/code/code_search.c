@@ -16,9 +16,11 @@
 #include "code/code_cache_state.h"
 #include "target/target_memory.h"
 
-#define ALONE_MAX	 8192		    /* pieces of a process */
-#define SOUGHT_MAX	 1024		    /* in one search */
-#define SEARCHES_AT_ONCE 32		    /* in the worker's queue */
+#define ALONE_MAX  8192 /* pieces of a process */
+#define SOUGHT_MAX 1024 /* in one search */
+/* In the worker's queue: who asks for other things waits for them. */
+#define SEARCHES_AT_ONCE 2
+#define SEARCH_NS_MOST	 (250 * NS_PER_MS)  /* CPU time of one (code/code_kind.h) */
 #define SOON_NS		 (250 * NS_PER_MS)  /* after a piece was read */
 #define TIMES		 50		    /* as long as the last search took … */
 #define TIMES_AT_END	 20		    /* … and at a window's end */
@@ -72,12 +74,13 @@ void code_alone_drop(struct process_code *process)
 	process->alone_count = 0;
 }
 
-/* Notes that a search found the piece, or didn't. */
-static void note_search(struct process_code *process, const struct code_key *key, bool found)
+/* Notes that a search found the piece, or didn't. One that hasn't seen all (`cut`) is no try. */
+static void note_search(struct process_code *process, const struct code_key *key, bool found,
+			bool cut)
 {
 	struct alone_code *alone = process->alone ? map_get(process->alone, key) : NULL;
 
-	if (!alone || alone->tries == SEARCHES_MAX)
+	if (!alone || alone->tries == SEARCHES_MAX || (cut && !found))
 		return;
 	if (found || ++alone->tries == SEARCHES_MAX)
 		process->alone_count--;
@@ -100,6 +103,7 @@ static void search_run(struct job *job)
 static void learn_all(struct code_search *search, struct target *target)
 {
 	struct process_code *process = code_cache_process(search->cache, target);
+	bool cut = search->result.cut || search->result.error < 0;
 	size_t found = 0;
 
 	for (size_t i = 0; i < search->count; i++) {
@@ -108,21 +112,28 @@ static void learn_all(struct code_search *search, struct target *target)
 				code_layer_add(process, &sought->key, TAKE_PTR(sought->piece)) == 0;
 
 		found += is_found;
-		note_search(process, &sought->key, is_found);
+		note_search(process, &sought->key, is_found, cut);
 	}
 	search->cache->stats.completed += found;
 	if (found)
 		process->searches_vain = 0;
 }
 
+/* Returns the CPU time that a search took. What a search that was given up says isn't looked at: it
+ * may still run. */
+static uint64_t search_time(const struct code_search *search, bool finished)
+{
+	return finished ? search->result.took_ns : SEARCH_NS_MOST;
+}
+
 /* Sets when the process may be searched again. A search that hung isn't repeated. */
 static void set_pause(struct process_code *process, const struct code_search *search, bool finished)
 {
 	unsigned int vain = process->searches_vain;
-	uint64_t now = loop_now_ns(), took = search->result.took_ns;
+	uint64_t now = loop_now_ns(), took = search_time(search, finished);
 	uint64_t pause = took * TIMES > SOON_NS ? took * TIMES : SOON_NS;
 
-	if (!finished) {
+	if (!finished && search->job.end == JOB_HANGS) {
 		process->search_from_ns = process->search_end_from_ns = UINT64_MAX;
 		return;
 	}
@@ -141,7 +152,7 @@ static void end_search(struct code_search *search, struct target *target, bool f
 		target_memory_keep(target, &search->memory);
 		learn_all(search, target);
 	}
-	set_pause(process, search, finished || search->job.end == JOB_REFUSED);
+	set_pause(process, search, finished);
 }
 
 static void search_done(struct job *job, bool finished)
@@ -153,9 +164,9 @@ static void search_done(struct job *job, bool finished)
 	cache->searches--;
 	if (finished) {
 		cache->stats.searches++;
-		cache->stats.searches_cut += search->result.cut;
-		cache->searched_ns += search->result.took_ns;
+		cache->stats.searches_cut += search->result.cut || search->result.error < 0;
 	}
+	cache->searched_ns += search_time(search, finished);
 	if (target && code_cache_process(cache, target))
 		end_search(search, target, finished);
 	code_searches_due(cache);
@@ -241,7 +252,7 @@ static bool submit_one(struct code_cache *cache, struct process_code *process)
 		target_table_find(cache->table, (uint32_t)process->pid, process->id);
 
 	if (!target || target_hangs(target) || !target_is_alive(target)) {
-		process->alone_count = 0;
+		code_alone_drop(process);
 		return false;
 	}
 	return search_submit(cache, process, target);
@@ -259,7 +270,8 @@ static bool submit_due(struct code_cache *cache, bool at_end)
 			continue;
 		uint64_t from = at_end ? process->search_end_from_ns : process->search_from_ns;
 
-		if (cache->searched_ns >= SEARCHED_NS_MAX || cache->searches >= SEARCHES_AT_ONCE)
+		if (cache->searched_ns + cache->searches * SEARCH_NS_MOST >= SEARCHED_NS_MAX ||
+		    cache->searches >= SEARCHES_AT_ONCE)
 			break; /* later: in the next window; when one has ended */
 		if (from <= now)
 			any |= submit_one(cache, process);
@@ -278,7 +290,7 @@ void code_searches_due(void *arg)
 
 bool code_cache_search(struct code_cache *cache)
 {
-	return submit_due(cache, true);
+	return submit_due(cache, true) || cache->searches;
 }
 
 void code_searches_sweep(struct code_cache *cache)

@@ -21,6 +21,7 @@
 #include "command/privileges.h"
 #include "command/put_words.h"
 #include "output/text/near_word.h"
+#include "proc/proc.h"
 #include "sched/sched.h"
 #include "sched/sched_params.h"
 
@@ -136,6 +137,8 @@ static int take_option(struct sched_look *look, int c, uint64_t *count)
 	case 'n':
 		return read_number(optarg, 1, UINT_MAX, count);
 	case 'p':
+		if (look->pids)
+			return usage_error("more than one -p: name all pids in one", optarg);
 		look->pids = optarg;
 		return GO_ON;
 	case OPTION_NAME:
@@ -165,6 +168,23 @@ static int take_option(struct sched_look *look, int c, uint64_t *count)
 	}
 }
 
+/* Refuses what would have no effect. */
+static int check_form(const struct sched_look *look)
+{
+	enum sched_form form = sched_form(look->asking.probe);
+
+	if (form == SCHED_LENGTHS && (look->pids || look->name || look->group_by))
+		return usage_error("runqlen looks at CPUs: -p, --name and --by don't narrow it",
+				   NULL);
+	if (form == SCHED_EVENTS && look->group_by)
+		return usage_error("--by is for histograms", NULL);
+	if (form == SCHED_EVENTS && !look->json && !look->asking.times)
+		return usage_error("events come as they happen: -i is for charts and --json", NULL);
+	if (form != SCHED_EVENTS && look->has_min)
+		return usage_error("--min-us is for runqslower and offcpuslower", NULL);
+	return GO_ON;
+}
+
 static int check_look(struct sched_look *look, uint64_t count, const char *probe)
 {
 	struct sched_scale *scale = &look->asking.scale;
@@ -174,12 +194,17 @@ static int check_look(struct sched_look *look, uint64_t count, const char *probe
 		list_probes(stderr);
 		return usage_hint();
 	}
-	int found = find_probe(probe);
+	int found = find_probe(probe), r;
 	if (found < 0)
 		return usage_hint();
 	look->asking.probe = (enum sched_probe)found;
 	if (count && look->asking.times == 1)
 		return usage_error("-n needs -i SECONDS", NULL);
+	if (look->pids && !*look->pids)
+		return usage_error("-p without a pid", NULL);
+	r = check_form(look);
+	if (r != GO_ON)
+		return r;
 	look->asking.times = count ? (unsigned)count : look->asking.times;
 	if (!scale->step && scale->unit_us == 1)
 		scale->unit_us = 0; /* powers of two of us: as it is counted anyway */
@@ -252,11 +277,20 @@ static void put_body(struct buf *out, const struct sched_look *look)
 	json_object_end(&json);
 }
 
+/* Returns whether the text is numbers with commas between. */
+static bool is_list(const char *text)
+{
+	size_t len = strlen(text);
+
+	return strspn(text, "0123456789,") == len && text[0] != ',' && text[len - 1] != ',' &&
+	       !strstr(text, ",,");
+}
+
 static int make_spec(const struct sched_look *look, struct spec *spec)
 {
 	_cleanup_buf_ struct buf body = BUF_INIT(REQUEST_BODY_MAX);
 
-	if (look->pids && strspn(look->pids, "0123456789,") != strlen(look->pids))
+	if (look->pids && !is_list(look->pids))
 		return usage_error("not a list of pids", look->pids);
 	put_body(&body, look);
 	int r = put_words_read(&body, &sched_rules, spec);
@@ -318,8 +352,24 @@ static void print_events(void *arg)
 		print_text(look, &out);
 }
 
+/* Ends a look at events: prints those that are under way. */
+static void end_events(struct sched_look *look)
+{
+	struct counters counters;
+
+	if (!look->follower)
+		return;
+	tracer_read_slow(engine_tracer(look->core.engine));
+	print_events(look);
+	tracer_counters(engine_tracer(look->core.engine), &counters);
+	if (counters.slow_lost)
+		fprintf(stderr, "stackprobe: %llu events came faster than they were read\n",
+			(unsigned long long)counters.slow_lost);
+}
+
 static void time_is_over(void *arg)
 {
+	end_events(arg);
 	stop_look(arg, NULL);
 }
 
@@ -332,6 +382,7 @@ static void on_signal(void *arg)
 		return;
 	if (look->wait)
 		sched_wait_finish(TAKE_PTR(look->wait)); /* what there is by now */
+	end_events(look);
 	stop_look(look, NULL);
 }
 
@@ -374,6 +425,11 @@ static int begin_look(struct sched_look *look, const struct spec *spec, struct w
 	int r = watch_signals(look);
 
 	setup.defaults = spec->params.sched;
+	if (r == 0 && !proc_pids_are_the_hosts()) {
+		why_set(why, "pids here are not the host's (a container needs the host's pid "
+			     "namespace: --pid=host)");
+		return -ENOTSUP;
+	}
 	if (r == 0)
 		r = sched_new(&look->sched, &setup);
 	if (r < 0) {

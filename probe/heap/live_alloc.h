@@ -12,6 +12,7 @@ struct live_alloc {
 	uint32_t tid;
 	uint64_t bytes, objects; /* that this sampled one stands for */
 	uint64_t time_ns;	 /* when it was made, CLOCK_MONOTONIC */
+	uint64_t older_ns;	 /* it goes on with one that is so much older */
 };
 
 /* Which allocations are asked for. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "container/container.h"
 #include "hooks/tracer_held.h"
 #include "kind/kind.h"
@@ -33,8 +34,10 @@ static void add_allocation(struct sums *sums, enum view view, const struct live_
 	struct live_snapshot *reading = sums->reading;
 	const struct live_alloc_filter *filter = &reading->filter;
 
+	uint64_t born_ns = holding->time_ns - holding->older_ns;
+
 	if (!sums->of[view] || !owner->shown || holding->time_ns < filter->since_ns ||
-	    holding->time_ns > filter->before_ns)
+	    born_ns > filter->before_ns)
 		return;
 	if (!known && holding->time_ns > reading->named_ns)
 		reading->young += holding->objects;
@@ -54,6 +57,7 @@ static bool take_entry(void *arg, const struct allocation_key *key,
 		.bytes = allocation->bytes,
 		.objects = allocation->objects,
 		.time_ns = allocation->time_ns,
+		.older_ns = (uint64_t)allocation->older_ms * NS_PER_MS,
 	};
 
 	const struct live_owner *owner = owner_of(sums, key->tgid);

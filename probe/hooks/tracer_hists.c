@@ -100,7 +100,8 @@ static int clear_hists(const struct tracer *tracer, uint32_t probes)
 		if (probes & 1U << i)
 			r = clear_percpu(tracer->sched->maps.hists_all, i);
 	}
-	if (r == 0 && has_events(probes))
+	/* Slices are runqslower's; they aren't cleared while it goes on. */
+	if (r == 0 && has_events(probes & sched_probes_at(RUNQ_ENDED)))
 		r = clear_percpu(tracer->sched->maps.slices, 0);
 	return r;
 }
@@ -170,15 +171,6 @@ static void switch_hists(struct sched_settings *settings, uint32_t probes)
 	__atomic_store_n(&settings->hists, probes, __ATOMIC_SEQ_CST);
 }
 
-/* Ends the scaled measurements of probes that don't go on unchanged. */
-static void end_scaled(struct tracer *tracer, uint32_t same)
-{
-	for (unsigned i = 0; i < SCALED_MAX; i++) {
-		if (!(same & 1U << tracer->settings->scales[i].probe))
-			tracer_scaled_end(tracer, i);
-	}
-}
-
 /* Probes that go on unchanged aren't touched. */
 static int begin_hists(struct tracer *tracer, const struct sched_hists_settings *wanted)
 {
@@ -190,7 +182,7 @@ static int begin_hists(struct tracer *tracer, const struct sched_hists_settings 
 		same = 0; /* what is there counts other tasks */
 
 	switch_hists(settings, same);
-	end_scaled(tracer, same);
+	tracer_scaled_end_others(tracer, same);
 	if (same != before)
 		tracer_wait_for_programs(tracer);
 	int r = clear_hists(tracer, (before | probes) & ~same);
@@ -256,6 +248,5 @@ void tracer_hists_unload(struct tracer *tracer)
 {
 	unwatch_slow(tracer);
 	drop_groups(tracer);
-	for (unsigned i = 0; i < SCALED_MAX; i++)
-		tracer_scaled_end(tracer, i);
+	tracer_scaled_end_others(tracer, 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Scaled measurements: each has its own map of cells, which is exchanged when it is read. */
+/* Scaled measurements: each has a map of cells of its own. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -13,60 +13,63 @@
 
 #define BATCH 1024
 
-/* Makes an empty map of cells; from the return on values go there. Returns the map, or a negative
- * errno. */
-static int put_cells(struct tracer *tracer, unsigned number)
+/* Returns the place of a measurement that is on; -1: it is no more. Numbers are not used again. */
+static int place_of(const struct tracer *tracer, uint64_t number)
 {
-	_cleanup_close_ int fd =
-		bpf_map_create(BPF_MAP_TYPE_HASH, "sched_cells", sizeof(struct cell_key),
-			       sizeof(struct cell), CELLS_MAX, NULL);
+	int place = (int)(number % SCALED_MAX);
 
-	/* The kernel waits for programs that have the old map. */
-	if (fd < 0 || bpf_map_update_elem(bpf_map__fd(tracer->sched->maps.scaled), &number, &fd, 0))
-		return -errno;
-	return TAKE_FD(fd);
+	return tracer->scaled_fds[place] >= 0 && tracer->scaled_numbers[place] == number ? place
+											 : -1;
 }
 
-static void switch_scaled(struct tracer *tracer, unsigned number, bool on)
+static void switch_scaled(struct tracer *tracer, int place, bool on)
 {
 	uint32_t *scaled = &tracer->settings->scaled;
 
-	__atomic_store_n(scaled, on ? *scaled | 1U << number : *scaled & ~(1U << number),
+	__atomic_store_n(scaled, on ? *scaled | 1U << place : *scaled & ~(1U << place),
 			 __ATOMIC_SEQ_CST);
 }
 
-int tracer_scaled_begin(struct tracer *tracer, const struct hist_scale *scale, unsigned *number)
+int tracer_scaled_begin(struct tracer *tracer, const struct hist_scale *scale, uint64_t *number)
 {
-	unsigned i = 0;
+	int place = 0;
 
 	if (!tracer->settings || !(tracer->settings->hists & 1U << scale->probe))
 		return -ENOENT;
-	while (i < SCALED_MAX && tracer->scaled_fds[i] >= 0)
-		i++;
-	if (i == SCALED_MAX)
+	while (place < SCALED_MAX && tracer->scaled_fds[place] >= 0)
+		place++;
+	if (place == SCALED_MAX)
 		return -EBUSY;
-	int fd = put_cells(tracer, i);
-	if (fd < 0)
-		return fd;
-	tracer->scaled_fds[i] = fd;
-	tracer->settings->scales[i] = *scale;
-	switch_scaled(tracer, i, true);
-	*number = i;
+	_cleanup_close_ int fd =
+		bpf_map_create(BPF_MAP_TYPE_HASH, "sched_cells", sizeof(struct cell_key),
+			       sizeof(struct cell), CELLS_MAX, NULL);
+	if (fd < 0 || bpf_map_update_elem(bpf_map__fd(tracer->sched->maps.scaled), &place, &fd, 0))
+		return -errno;
+	tracer->scaled_fds[place] = TAKE_FD(fd);
+	tracer->scaled_numbers[place] = *number =
+		++tracer->scaled_count * SCALED_MAX + (unsigned)place;
+	tracer->settings->scales[place] = *scale;
+	switch_scaled(tracer, place, true);
 	return 0;
 }
 
-static int read_cells(int fd, void (*each)(void *arg, const struct hist_cell *cell), void *arg)
+int tracer_scaled_read(struct tracer *tracer, uint64_t number,
+		       void (*each)(void *arg, const struct hist_cell *cell), void *arg)
 {
 	_cleanup_free_ struct cell_key *keys = calloc(BATCH, sizeof(*keys));
 	_cleanup_free_ struct cell *cells = calloc(BATCH, sizeof(*cells));
+	int place = place_of(tracer, number);
 	uint32_t position, *from = NULL;
 
+	if (place < 0)
+		return -ENOENT;
 	if (!keys || !cells)
 		return -ENOMEM;
 	for (int r = 0; r == 0; from = &position) {
 		uint32_t count = BATCH;
 
-		r = bpf_map_lookup_batch(fd, from, &position, keys, cells, &count, NULL);
+		r = bpf_map_lookup_batch(tracer->scaled_fds[place], from, &position, keys, cells,
+					 &count, NULL);
 		if (r < 0 && r != -ENOENT) /* -ENOENT: that was all */
 			return r;
 		for (uint32_t i = 0; i < count; i++)
@@ -75,29 +78,29 @@ static int read_cells(int fd, void (*each)(void *arg, const struct hist_cell *ce
 	return 0;
 }
 
-int tracer_scaled_take(struct tracer *tracer, unsigned number,
-		       void (*each)(void *arg, const struct hist_cell *cell), void *arg)
+static void end_place(struct tracer *tracer, int place)
 {
-	_cleanup_close_ int fd = tracer->scaled_fds[number];
-
-	if (fd < 0)
-		return -ENOENT;
-	tracer->scaled_fds[number] = put_cells(tracer, number);
-	if (tracer->scaled_fds[number] < 0) {
-		int r = TAKE_FD(tracer->scaled_fds[number]);
-
-		tracer->scaled_fds[number] = TAKE_FD(fd); /* it goes on as it was */
-		return r;
-	}
-	return read_cells(fd, each, arg);
+	if (tracer->scaled_fds[place] < 0)
+		return;
+	switch_scaled(tracer, place, false);
+	bpf_map_delete_elem(bpf_map__fd(tracer->sched->maps.scaled), &place);
+	close(tracer->scaled_fds[place]);
+	tracer->scaled_fds[place] = -1;
 }
 
-void tracer_scaled_end(struct tracer *tracer, unsigned number)
+void tracer_scaled_end(struct tracer *tracer, uint64_t number)
 {
-	if (tracer->scaled_fds[number] < 0)
-		return;
-	switch_scaled(tracer, number, false);
-	bpf_map_delete_elem(bpf_map__fd(tracer->sched->maps.scaled), &number);
-	close(tracer->scaled_fds[number]);
-	tracer->scaled_fds[number] = -1;
+	int place = place_of(tracer, number);
+
+	if (place >= 0)
+		end_place(tracer, place);
+}
+
+void tracer_scaled_end_others(struct tracer *tracer, uint32_t probes)
+{
+	for (int place = 0; place < SCALED_MAX; place++) {
+		if (tracer->scaled_fds[place] >= 0 &&
+		    !(probes & 1U << tracer->settings->scales[place].probe))
+			end_place(tracer, place);
+	}
 }

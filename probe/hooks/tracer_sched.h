@@ -60,19 +60,22 @@ int tracer_hists_read(struct tracer *tracer, enum sched_probe probe,
 
 /*
  * Scaled measurements (bpf/shared/scheduler.h) of a probe that is on, by the groups of the probe.
- * begin() gives *number. take() calls each() for each cell since begin() or the last take(), in no
- * order; all ends with the histograms, too. Return 0; -EBUSY if SCALED_MAX are on; -ENOENT if it is
- * no longer on; another negative errno.
+ * begin() gives *number, which is never used again. read() calls each() for each cell since
+ * begin(), in no order. A measurement ends also when its probe is turned off or begins at zero.
+ * Return 0; -EBUSY if SCALED_MAX are on; -ENOENT if it is no longer on; another negative errno.
  */
 struct hist_cell {
 	struct cell_key key;
 	struct cell cell;
 };
 
-int tracer_scaled_begin(struct tracer *tracer, const struct hist_scale *scale, unsigned *number);
-int tracer_scaled_take(struct tracer *tracer, unsigned number,
+int tracer_scaled_begin(struct tracer *tracer, const struct hist_scale *scale, uint64_t *number);
+int tracer_scaled_read(struct tracer *tracer, uint64_t number,
 		       void (*each)(void *arg, const struct hist_cell *cell), void *arg);
-void tracer_scaled_end(struct tracer *tracer, unsigned number);
+void tracer_scaled_end(struct tracer *tracer, uint64_t number);
+
+/* Ends those of probes that aren't among these (mask of 1 << enum sched_probe). */
+void tracer_scaled_end_others(struct tracer *tracer, uint32_t probes);
 
 /* Like tracer_hists_read(), for SCHED_LENGTHS: one call for each CPU that was sampled. */
 int tracer_lengths_read(struct tracer *tracer,

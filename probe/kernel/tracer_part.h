@@ -71,6 +71,7 @@ struct tracer {
 	struct tracer_waits *waits;	 /* NULL: off-CPU wasn't on yet */
 	int groups_fd;			 /* struct hist of each struct hist_key; -1: none */
 	int scaled_fds[SCALED_MAX];	 /* struct cell of each struct cell_key; -1: none */
+	uint64_t scaled_numbers[SCALED_MAX], scaled_count;
 	struct runqlen_bpf *runqlen;
 	struct tracer_faults *faults; /* NULL: mem isn't on */
 	struct timer *timer, *length_timer;

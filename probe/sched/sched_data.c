@@ -129,10 +129,10 @@ static int compare_cells(const void *a, const void *b)
 	return (left->cell > right->cell) - (left->cell < right->cell);
 }
 
-int sched_data_take(struct sched_data *data, struct tracer *tracer, unsigned number)
+int sched_data_read_scaled(struct sched_data *data, struct tracer *tracer, uint64_t number)
 {
 	struct sched_reading reading = {.data = data};
-	int r = tracer_scaled_take(tracer, number, add_cell, &reading);
+	int r = tracer_scaled_read(tracer, number, add_cell, &reading);
 
 	if (r < 0 || reading.error < 0)
 		return r < 0 ? r : reading.error;
@@ -195,6 +195,10 @@ int sched_data_copy(struct sched_data *to, const struct sched_data *from)
 		to->rows = copy_items(from->rows, from->count * sizeof(*from->rows));
 		if (!to->rows)
 			return -ENOMEM;
+	} else if (from->cells && from->count) {
+		to->cells = copy_items(from->cells, from->count * sizeof(*from->cells));
+		if (!to->cells)
+			return -ENOMEM;
 	} else if (from->lengths && from->count) {
 		to->lengths = copy_items(from->lengths, from->count * sizeof(*from->lengths));
 		if (!to->lengths)
@@ -244,10 +248,31 @@ static void subtract_lengths(struct sched_data *data, const struct sched_data *b
 	}
 }
 
+static void subtract_cells(struct sched_data *data, const struct sched_data *before)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0, j = 0; i < data->count; i++) {
+		struct hist_cell *one = &data->cells[i];
+
+		while (j < before->count && compare_cells(&before->cells[j], one) < 0)
+			j++;
+		if (j < before->count && compare_cells(&before->cells[j], one) == 0) {
+			subtract_slots(&one->cell.count, &before->cells[j].cell.count, 1);
+			subtract_slots(&one->cell.sum_ns, &before->cells[j].cell.sum_ns, 1);
+		}
+		if (one->cell.count)
+			data->cells[kept++] = *one;
+	}
+	data->count = kept;
+}
+
 void sched_data_subtract(struct sched_data *data, const struct sched_data *before)
 {
 	if (data->rows && before->rows)
 		subtract_rows(data, before);
+	else if (data->cells && before->cells)
+		subtract_cells(data, before);
 	else if (data->lengths && before->lengths)
 		subtract_lengths(data, before);
 }

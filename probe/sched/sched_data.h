@@ -37,6 +37,9 @@ struct sched_data {
 	struct slow_entry *events; /* oldest first, with references to containers */
 	size_t count, room;
 	uint64_t missed; /* events of that time that are lost */
+	/* Values of that time that found no room, of all measurements that ran; events that found
+	 * none in the ring. */
+	uint64_t refused;
 };
 
 void sched_data_done(struct sched_data *data);
@@ -48,14 +51,14 @@ void sched_data_done(struct sched_data *data);
  */
 int sched_data_read(struct sched_data *data, struct tracer *tracer);
 
-/* Takes what a scaled measurement of the probe has counted since the last time. Errors as
- * tracer_scaled_take(). */
-int sched_data_take(struct sched_data *data, struct tracer *tracer, unsigned number);
+/* Reads what a scaled measurement of the probe has counted since its begin. Errors as
+ * tracer_scaled_read(). */
+int sched_data_read_scaled(struct sched_data *data, struct tracer *tracer, uint64_t number);
 
 /* Adds the events from number `from` on. Returns 0 or -ENOMEM. */
 int sched_data_add_events(struct sched_data *data, const struct slow_log *log, uint64_t from);
 
-/* Copies the rows or lengths of `from` to *to, which has none. Returns 0 or -ENOMEM. */
+/* Copies the rows, cells or lengths of `from` to *to, which has none. Returns 0 or -ENOMEM. */
 int sched_data_copy(struct sched_data *to, const struct sched_data *from);
 
 /* Subtracts what had been counted before. Groups that have counted nothing since are removed. */

@@ -10,7 +10,8 @@ struct sched_wait {
 	struct sched *sched;
 	struct sched_asking asking;
 	unsigned ended;	     /* measurements that are over */
-	unsigned scaled;     /* number of the scaled measurement; SCALED_MAX: it is none */
+	uint64_t scaled;     /* number of the scaled measurement */
+	uint64_t refused;    /* what had found no room when it began */
 	uint64_t generation; /* the probe's, when it began */
 	uint64_t from_event;
 	struct sched_data before;
@@ -33,8 +34,7 @@ static void forget_wait(struct sched_wait *wait)
 			sched->waits[i] = NULL;
 	}
 	loop_timer_cancel(sched->setup.loop, &wait->end);
-	/* A probe that began anew has ended its scaled measurements. */
-	if (wait->scaled < SCALED_MAX && !is_stale(wait))
+	if (wait->asking.scale.unit_us)
 		tracer_scaled_end(engine_tracer(sched->setup.engine), wait->scaled);
 	sched_data_done(&wait->before);
 	free(wait);
@@ -50,11 +50,29 @@ static void finish_wait(struct sched_wait *wait, int error, const struct sched_d
 	asking.done(asking.arg, error, data);
 }
 
+/* Returns what found no room since the daemon's start. */
+static uint64_t refused_now(const struct sched_wait *wait)
+{
+	struct counters counters;
+
+	tracer_counters(engine_tracer(wait->sched->setup.engine), &counters);
+	return sched_form(wait->asking.probe) == SCHED_EVENTS ? counters.slow_lost
+							      : counters.hists_refused;
+}
+
+static int read_all(const struct sched_wait *wait, struct sched_data *data)
+{
+	struct tracer *tracer = engine_tracer(wait->sched->setup.engine);
+
+	return wait->asking.scale.unit_us ? sched_data_read_scaled(data, tracer, wait->scaled)
+					  : sched_data_read(data, tracer);
+}
+
 /* Reads what the kernel's side has counted, and keeps it for the next measurement. */
 static int read_counts(struct sched_wait *wait, struct sched_data *data)
 {
 	struct sched_data all = {.probe = data->probe};
-	int r = sched_data_read(data, engine_tracer(wait->sched->setup.engine));
+	int r = read_all(wait, data);
 
 	if (r == 0)
 		r = sched_data_copy(&all, data);
@@ -68,6 +86,7 @@ static int read_counts(struct sched_wait *wait, struct sched_data *data)
 
 static int read_events(struct sched_wait *wait, struct sched_data *data)
 {
+	tracer_read_slow(engine_tracer(wait->sched->setup.engine)); /* what is under way */
 	int r = sched_slow_events(wait->sched, data, wait->from_event);
 
 	wait->from_event = sched_next_event(wait->sched, data->probe);
@@ -84,10 +103,10 @@ static int read_since(struct sched_wait *wait, struct sched_data *data)
 	data->group_by = sched->applied.group_by[data->probe];
 	data->scale = wait->asking.scale;
 	data->until_ns = sched_time_ns();
+	data->refused = refused_now(wait) - wait->refused;
+	wait->refused += data->refused;
 	if (sched_form(data->probe) == SCHED_EVENTS)
 		return read_events(wait, data);
-	if (wait->scaled < SCALED_MAX)
-		return sched_data_take(data, engine_tracer(sched->setup.engine), wait->scaled);
 	return read_counts(wait, data);
 }
 
@@ -110,6 +129,9 @@ static void time_is_over(void *arg)
 		return;
 	}
 	wait->before.from_ns = data.until_ns;
+	/* A loop that stood still makes no measurements up for it. */
+	if (ended_ns + wait->asking.seconds * NS_PER_S < loop_now_ns())
+		ended_ns = loop_now_ns();
 	set_end(wait, ended_ns);
 	wait->asking.done(wait->asking.arg, 0, &data);
 }
@@ -143,7 +165,10 @@ static int begin_wait(struct sched_wait *wait)
 	else
 		r = sched_data_read(&wait->before, engine_tracer(sched->setup.engine));
 	wait->generation = sched->probes[wait->asking.probe].generation;
+	if (sched_form(wait->asking.probe) == SCHED_EVENTS)
+		tracer_read_slow(engine_tracer(sched->setup.engine)); /* those are older */
 	wait->from_event = sched_next_event(sched, wait->asking.probe);
+	wait->refused = refused_now(wait);
 	wait->before.from_ns = sched_time_ns();
 	set_end(wait, loop_now_ns());
 	return r;
@@ -155,10 +180,8 @@ static struct sched_wait *make_wait(struct sched *sched, const struct sched_aski
 
 	if (!wait)
 		return NULL;
-	*wait = (struct sched_wait){.sched = sched,
-				    .asking = *asking,
-				    .scaled = SCALED_MAX,
-				    .before = {.probe = asking->probe}};
+	*wait = (struct sched_wait){
+		.sched = sched, .asking = *asking, .before = {.probe = asking->probe}};
 	wait->end = (struct loop_timer){.expired = time_is_over, .arg = wait, .name = "sched"};
 	return wait;
 }

@@ -113,6 +113,9 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 		stack ? target_table_find(table, key->tgid, stack->target_id) : NULL;
 	enum truncation truncated = TRUNCATED_NOT;
 
+	if (key->probe < PROBE_COUNT && wanting[key->probe] &&
+	    !targets_of_thread(drain->setup.targets, wanting[key->probe], (pid_t)counted->key.tid))
+		return; /* other threads were asked for */
 	if (key->probe >= PROBE_COUNT || !stack) {
 		drain_lose(drain, key->probe, LOST_STACK_MISSING, events);
 		return;
@@ -125,8 +128,9 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 		drain_lose(drain, key->probe, LOST_PROCESS_UNKNOWN, events);
 		return;
 	}
-	uint32_t bits =
-		wanting[key->probe] & targets_subscribers(drain->setup.targets, target, key->probe);
+	uint32_t bits = targets_subscribers(drain->setup.targets, target, key->probe) &
+			targets_of_thread(drain->setup.targets, wanting[key->probe],
+					  (pid_t)counted->key.tid);
 	/* A thread that is still blocked there is counted in the next window as well. */
 	if (counted->count.waiting &&
 	    window_carry(drain->window, stack, drain->ended_window + 1) < 0)
@@ -140,11 +144,6 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 		return;
 	}
 	uint32_t unknown = target->match.unread | target->match.pending;
-	uint32_t of_all = bits;
-
-	bits = targets_of_thread(drain->setup.targets, bits, (pid_t)counted->key.tid);
-	if (!bits && of_all)
-		return; /* another thread of the process was asked for */
 	/* What it holds may be shown later, once it is decided on. */
 	if (!bits && unknown & 1u << key->probe)
 		drain_lose(drain, key->probe, LOST_PROCESS_UNKNOWN, events);

@@ -33,8 +33,11 @@ static ssize_t read_text(struct stream *stream, char *to, size_t bytes)
 		part = bytes;
 	memcpy(to, intervals->text.data + intervals->taken, part);
 	intervals->taken += part;
-	if (intervals->taken == intervals->text.len)
-		intervals->taken = intervals->text.len = 0;
+	if (intervals->taken == intervals->text.len) {
+		buf_done(&intervals->text); /* many clients may keep as much */
+		intervals->text = (struct buf)BUF_INIT(TEXT_MAX);
+		intervals->taken = 0;
+	}
 	return (ssize_t)part;
 }
 
@@ -78,18 +81,31 @@ static void write_interval(struct intervals *intervals, const struct sched_data 
 		buf_char(&intervals->text, '\n');
 }
 
+/* Writes why no more come, if that isn't what was asked for. */
+static void write_end(struct intervals *intervals, int error)
+{
+	const char *why = error == -ESTALE ? "a PUT changed what it counts" : strerror(-error);
+
+	if (error == 0 || error == -ECANCELED)
+		return;
+	buf_printf(&intervals->text, intervals->json ? "{\"ended\": \"%s\"}\n" : "# the end: %s\n",
+		   why);
+}
+
 static void interval_ended(void *arg, int error, const struct sched_data *data)
 {
 	struct intervals *intervals = arg;
 
+	bool is_last = error < 0 || (intervals->counted && --intervals->left == 0);
+
 	if (error == 0)
 		write_interval(intervals, data);
-	else if (error == -ESTALE)
-		buf_str(&intervals->text, intervals->json
-						  ? "{\"ended\": \"the groups changed\"}\n"
-						  : "# the end: a PUT changed what it counts\n");
-	if (error < 0 || (intervals->counted && --intervals->left == 0))
+	if (is_last) {
+		if (intervals->missed)
+			write_missed(intervals);
+		write_end(intervals, error);
 		intervals->wait = NULL;
+	}
 	/* Before the server reads there is nobody to wake. */
 	if (intervals->stream.wake)
 		intervals->stream.wake(intervals->stream.arg);

@@ -229,6 +229,8 @@ void sched_json(struct buf *out, const struct sched_data *data)
 	put_time(&json, "from", data->from_ns);
 	put_time(&json, "until", data->until_ns);
 	forms[sched_form(data->probe)](&json, data);
+	if (data->refused)
+		json_u64(&json, "refused", data->refused);
 	json_object_end(&json);
 	buf_char(out, '\n');
 }

@@ -102,6 +102,7 @@ static void put_percentiles(struct buf *out, const struct hist *hist)
 /* ---- scaled histograms ---- */
 
 #define ROWS_DENSE 200	/* with more rows, empty ones are left out … */
+#define DENSE_SURE 20	/* rows that are few anyway */
 #define ROWS_MAX   1000 /* … and these are shown at most */
 
 /* Returns the cell within which that part of `count` values lies. */
@@ -134,7 +135,8 @@ static size_t fill_rows(const struct sched_scale *scale, const struct hist_cell 
 			struct chart_row *rows)
 {
 	uint64_t first = cells[0].key.cell;
-	bool dense = cells[n - 1].key.cell - first < ROWS_DENSE;
+	uint64_t span = cells[n - 1].key.cell - first;
+	bool dense = span < ROWS_DENSE && span < 4 * (uint64_t)n + DENSE_SURE;
 	uint64_t cell = first;
 	size_t count = 0;
 
@@ -307,4 +309,7 @@ void sched_text(struct buf *out, const struct sched_data *data)
 {
 	put_head(out, data);
 	forms[sched_form(data->probe)](out, data);
+	if (data->refused)
+		buf_printf(out, "# %llu found no room, here or in measurements at the same time\n",
+			   (unsigned long long)data->refused);
 }

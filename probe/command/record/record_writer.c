@@ -161,6 +161,12 @@ static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
 {
 	struct record_writer *writer = arg;
 
+	if (error < 0 && writer->peak && writer->peak->most) {
+		fprintf(stderr, "stackprobe: what is held at the end can't be read: %s\n",
+			strerror(-error));
+		submit_render(writer, writer->peak->most);
+		return;
+	}
 	if (error < 0) {
 		writer_fail(writer, error);
 		writer->done(writer->arg);

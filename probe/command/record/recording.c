@@ -378,7 +378,7 @@ static int begin_recording(struct recording *recording)
 		recording_fail(recording, "can't record", why.text);
 		return r;
 	}
-	recording->began_ns = loop_now_ns();
+	recording->began_ns = recording->peak.began_ns = loop_now_ns();
 	return engine_when_armed(recording->core.engine, processes_armed, recording)
 		       ? 0
 		       : start_clock(recording);

@@ -103,11 +103,8 @@ static void do_start(struct attach_dialogue *mine)
 	start_options(mine, options);
 	if (!attach_open_tmp(mine) || !attach_make_folder(mine))
 		return;
-	if (attach_write_agent(mine) && attach_load(mine, options)) {
-		attach_remove_agent(mine); /* the VM has mapped the agent */
+	if (attach_give_agent(mine, options))
 		return;
-	}
-	attach_remove_agent(mine);
 	/* Another reader's file stays. */
 	if (flock(mine->folder_fd, LOCK_EX | LOCK_NB) == 0)
 		attach_remove_folder(mine);

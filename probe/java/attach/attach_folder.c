@@ -17,6 +17,7 @@
 #include "jvm_agent/format.h"
 #include "java/attach/attach_state.h"
 
+#define TRIES	    5 /* to write the file, beside other readers */
 #define FOLDER_MODE 0700
 #define AGENT_MODE  0700
 #define POLL_MS	    20
@@ -163,9 +164,15 @@ bool attach_write_agent(struct attach_dialogue *mine)
 
 	image_of(mine->order.task, &at, &end);
 	attach_agent_name(name, mine->order.task);
-	unlinkat(mine->folder_fd, name, 0); /* left from before */
-	int fd = openat(mine->folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			AGENT_MODE);
+	int fd = -1;
+
+	for (int tries = 0; tries < TRIES && fd < 0; tries++) {
+		unlinkat(mine->folder_fd, name, 0); /* left from before, or another reader's */
+		fd = openat(mine->folder_fd, name,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, AGENT_MODE);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
 	if (fd < 0)
 		return dialogue_fail(mine, ATTACH_FILE, errno);
 	while (at < end) {
@@ -181,7 +188,20 @@ bool attach_write_agent(struct attach_dialogue *mine)
 		}
 		at += n;
 	}
+	struct stat stat;
+
+	mine->agent_inode = fstat(fd, &stat) == 0 ? stat.st_ino : 0;
 	return close(fd) == 0 || dialogue_fail(mine, ATTACH_FILE, errno);
+}
+
+bool attach_has_agent(const struct attach_dialogue *mine)
+{
+	char name[ATTACH_NAME_BYTES];
+	struct stat stat;
+
+	attach_agent_name(name, mine->order.task);
+	return fstatat(mine->folder_fd, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       stat.st_ino == mine->agent_inode;
 }
 
 void attach_remove_agent(const struct attach_dialogue *mine)

@@ -126,15 +126,13 @@ static void read_state(struct attach_dialogue *mine, const char *wanted)
 
 /* ---- tasks ---- */
 
-/* Runs a command of the agent. The jar is needed only while the VM loads it. */
+/* Runs a command of the agent. */
 static bool run_command(struct attach_dialogue *mine, const char *name)
 {
 	struct agent_options options = {.len = 0};
 
 	make_options(mine, name, &options);
-	bool done = attach_write_agent(mine) && attach_load(mine, options.text);
-	attach_remove_agent(mine);
-	return done;
+	return attach_give_agent(mine, options.text);
 }
 
 /* Removes the folder, unless there is another reader. */

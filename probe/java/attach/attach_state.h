@@ -14,6 +14,7 @@ struct attach_dialogue {
 	struct attach_order order;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	int tmp_fd, folder_fd;
+	uint64_t agent_inode; /* of the agent's file that we wrote */
 	struct attach_answer answer;
 };
 
@@ -36,6 +37,9 @@ bool attach_is_jfr(enum attach_task task);
 bool attach_open_tmp(struct attach_dialogue *mine);
 bool attach_make_folder(struct attach_dialogue *mine);
 bool attach_write_agent(struct attach_dialogue *mine);
+/* Returns whether the agent's file is still the one that we wrote: another reader of the same VM
+ * writes and removes a file of that name, too. */
+bool attach_has_agent(const struct attach_dialogue *mine);
 void attach_remove_agent(const struct attach_dialogue *mine);
 void attach_remove_folder(const struct attach_dialogue *mine);
 
@@ -47,6 +51,10 @@ int attach_left_ms(const struct attach_dialogue *mine);
 /* Has the VM load the task's agent with these options; returns false on failure, and answer.result
  * says why. */
 bool attach_load(struct attach_dialogue *mine, const char *options);
+
+/* Writes the agent's file, has the VM load it, and removes it, which the VM needs only meanwhile.
+ * Again, if another reader took the file away before the VM had it. As attach_load(). */
+bool attach_give_agent(struct attach_dialogue *mine, const char *options);
 
 /* Sends a command with up to three arguments (NULL: none); returns whether the VM did it, and sets
  * answer.result. */

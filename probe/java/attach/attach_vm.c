@@ -25,6 +25,7 @@
 #define REPLY_BYTES   4096
 #define REQUEST_BYTES 512
 #define POLL_MS	      20
+#define TRIES	      5 /* of giving the agent, beside other readers */
 #define STATUS_BYTES  16384
 #define NS_PER_MS     1000000ULL
 
@@ -354,4 +355,21 @@ bool attach_load(struct attach_dialogue *mine, const char *options)
 		len += bytes;
 	}
 	return attach_ask(mine, words);
+}
+
+bool attach_give_agent(struct attach_dialogue *mine, const char *options)
+{
+	bool done = false, taken = true;
+
+	for (int tries = 0; tries < TRIES && taken && !done; tries++) {
+		if (!attach_write_agent(mine))
+			return false;
+		done = attach_load(mine, options);
+		taken = !attach_has_agent(mine);
+		if (!taken)
+			attach_remove_agent(mine);
+		if (!done && attach_left_ms(mine) <= 0)
+			break;
+	}
+	return done;
 }

@@ -180,8 +180,13 @@ int pycandidate_want(struct pysearch *search, struct pyfunction_sought *sought)
 	    pystring_read(&name, search->layout, &search->near, address) < 0)
 		return search->error; /* it is gone */
 	int r = map_put(search->wanted, &sought->address, (void **)&wanted);
-	if (r <= 0)
-		return r; /* another one is sought at the address: this one is no more */
+	if (r < 0)
+		return r;
+	if (r == 0) { /* one of the two is no more: the sum says which */
+		sought->also = wanted->sought;
+		wanted->sought = sought;
+		return 0;
+	}
 	wanted->name = malloc(name.len + 1);
 	if (!wanted->name) {
 		map_del(search->wanted, &sought->address);
@@ -252,20 +257,23 @@ static struct pycode *without_text(struct pycode *code, const struct pywanted *w
 void pycandidate_take(struct pysearch *search, const struct pywanted *wanted)
 {
 	const struct pycandidate *candidate = &wanted->by_constant;
-	struct pyfunction_sought *sought = wanted->sought;
-	struct pycode *code = NULL;
+	uint64_t address = wanted->sought->address;
 
 	if (!candidate->text)
 		candidate = &wanted->by_function;
-	if (!candidate->text || candidate->several ||
-	    !is_still_so(search, candidate, sought->address))
+	if (!candidate->text || candidate->several || !is_still_so(search, candidate, address))
 		return;
 	/* What a search that was cut hasn't seen might disagree with a function. */
 	if (candidate == &wanted->by_function &&
 	    (search->cut || !is_function_now(search, candidate->holder)))
 		return;
-	if (pycode_read_qualified(&code, search->layout, search->memory, sought->address,
-				  sought->sum, candidate->text, candidate->len) < 0)
-		return;
-	sought->found = candidate == &wanted->by_function ? without_text(code, wanted) : code;
+	for (struct pyfunction_sought *sought = wanted->sought; sought; sought = sought->also) {
+		struct pycode *code = NULL;
+
+		if (pycode_read_qualified(&code, search->layout, search->memory, address,
+					  sought->sum, candidate->text, candidate->len) < 0)
+			continue;
+		sought->found =
+			candidate == &wanted->by_function ? without_text(code, wanted) : code;
+	}
 }

@@ -26,15 +26,31 @@ bool pysearch_goes_on(struct pysearch *search)
 	return !search->cut;
 }
 
-bool pysearch_word(struct pysearch *search, uint64_t address, uint64_t *word)
+/* Reads by the pages, for all who read: what was not seen is noted. */
+static int read_near(void *arg, uint64_t address, void *to, size_t bytes)
 {
-	int r = memory_pages_read(search->pages, address, word, sizeof(*word));
+	struct pysearch *search = arg;
+	int r = memory_pages_read(search->pages, address, to, bytes);
 
 	if (r == -ENOSPC)
 		search->cut = true;
 	else if (r == -ESRCH)
 		search->error = r;
-	return r == 0;
+	return r;
+}
+
+bool pysearch_word(struct pysearch *search, uint64_t address, uint64_t *word)
+{
+	return read_near(search, address, word, sizeof(*word)) == 0;
+}
+
+/* Notes that a map has no room, or there is no memory. */
+void pysearch_fail(struct pysearch *search, int error)
+{
+	if (error == -ENOSPC)
+		search->cut = true;
+	else
+		search->error = error;
 }
 
 void pysearch_add(struct pysearch *search, enum pyplace_kind kind, uint64_t address)
@@ -48,10 +64,7 @@ void pysearch_add(struct pysearch *search, enum pyplace_kind kind, uint64_t addr
 	else if (r == 0)
 		return;
 	if (r < 0) {
-		if (r == -ENOSPC)
-			search->cut = true;
-		else
-			search->error = r;
+		pysearch_fail(search, r);
 		return;
 	}
 	search->places[search->places_count++] = (struct pyplace){address, kind};
@@ -86,7 +99,7 @@ static int search_init(struct pysearch *search, size_t count)
 		r = map_new(&search->types, sizeof(uint64_t), sizeof(struct pytype), TYPES_MAX);
 	if (r < 0)
 		return r;
-	search->near = memory_pages_reader(search->pages);
+	search->near = (struct process_memory){.read = read_near, .arg = search};
 	search->cpu_until_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + PYFUNCTIONS_CPU_NS;
 	search->until_ns = clock_ns(CLOCK_MONOTONIC) + PYFUNCTIONS_NS;
 	return 0;
@@ -122,8 +135,28 @@ static void take_names(struct pysearch *search)
 	const uint64_t *address;
 	const struct pywanted *wanted;
 
-	map_each (search->wanted, pos, address, wanted)
+	map_each (search->wanted, pos, address, wanted) {
+		if (clock_ns(CLOCK_MONOTONIC) > search->until_ns)
+			search->cut = true; /* names by functions count no more */
 		pycandidate_take(search, wanted);
+	}
+}
+
+/* Searches; the time that it takes is the caller's. */
+static int search_all(struct pysearch *search, struct pyfunction_sought *sought, size_t count)
+{
+	int r = search_init(search, count);
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = pycandidate_want(search, &sought[i]);
+	if (r == 0)
+		r = search_begin(search);
+	if (r < 0)
+		return r;
+	look_at_all(search);
+	if (!search->error)
+		take_names(search);
+	return search->error;
 }
 
 int pyfunctions_search(struct pyfunction_sought *sought, size_t count,
@@ -134,23 +167,16 @@ int pyfunctions_search(struct pyfunction_sought *sought, size_t count,
 	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	*result = (struct pyfunctions_result){0};
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		sought[i].found = NULL;
+		sought[i].also = NULL;
+	}
 	if (!count)
 		return 0;
-	int r = search_init(&search, count);
-	for (size_t i = 0; r == 0 && i < count; i++)
-		r = pycandidate_want(&search, &sought[i]);
-	if (r == 0)
-		r = search_begin(&search);
-	if (r < 0)
-		return r;
-	look_at_all(&search);
-	if (!search.error)
-		take_names(&search);
+	int r = search_all(&search, sought, count);
 	result->objects = search.objects;
-	result->bytes = memory_pages_bytes(search.pages);
+	result->bytes = search.pages ? memory_pages_bytes(search.pages) : 0;
 	result->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 	result->cut = search.cut;
-	return search.error;
+	return r;
 }

@@ -28,6 +28,7 @@ struct pyfunction_sought {
 	uint32_t sum;
 	/* With its qualified name; NULL: it wasn't found. One reference, the caller's. */
 	struct pycode *found;
+	struct pyfunction_sought *also; /* private: another one at that address, older or newer */
 };
 
 #define PYFUNCTIONS_OBJECTS_MAX (4u << 20)   /* entries, constants, frames that are looked at … */

@@ -41,8 +41,8 @@ struct pycandidate {
 };
 
 struct pywanted {
-	struct pyfunction_sought *sought;
-	char *name; /* the code's own */
+	struct pyfunction_sought *sought; /* and its `also` */
+	char *name;			  /* the code's own */
 	size_t name_len;
 	struct pycandidate by_constant, by_function;
 };
@@ -51,7 +51,7 @@ struct pysearch {
 	const struct python_layout *layout;
 	const struct process_memory *memory; /* as it is now */
 	struct memory_pages *pages;
-	struct process_memory near; /* the pages' */
+	struct process_memory near; /* the pages'; notes what could not be read for a limit */
 	struct map *wanted;	    /* address of a code object -> struct pywanted */
 	struct map *seen;	    /* addresses of all places -> bool */
 	struct map *types;	    /* address of a type -> struct pytype */
@@ -70,6 +70,9 @@ bool pysearch_goes_on(struct pysearch *search);
 
 /* Reads a word by the pages. Returns whether it could be read. */
 bool pysearch_word(struct pysearch *search, uint64_t address, uint64_t *word);
+
+/* Notes a failure of a map: a limit (-ENOSPC), or another error. */
+void pysearch_fail(struct pysearch *search, int error);
 
 /* Notes that a place is to be looked at, if it wasn't so far. */
 void pysearch_add(struct pysearch *search, enum pyplace_kind kind, uint64_t address);

@@ -46,8 +46,11 @@ const struct pytype *pywalk_type(struct pysearch *search, uint64_t type)
 	/* A negative offset counts from the end of objects of different sizes. */
 	if (read.instance_dict > OFFSET_MAX || read.instance_dict % WORD)
 		read.instance_dict = 0;
-	if (map_put(search->types, &type, (void **)&found) < 0)
+	int r = map_put(search->types, &type, (void **)&found);
+	if (r < 0) {
+		pysearch_fail(search, r);
 		return NULL;
+	}
 	*found = read;
 	return found;
 }

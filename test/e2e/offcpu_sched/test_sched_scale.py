@@ -1,8 +1,8 @@
 """Measurements of /sched in cells of one width, and again and again."""
 import json
 import re
+import signal
 import subprocess
-import time
 
 import pytest
 
@@ -17,53 +17,53 @@ def rows(text):
     return [tuple(map(int, m.groups())) for m in map(ROW.match, text.splitlines()) if m]
 
 
-def napping(start, sched, *args):
-    """A program that naps, alone chosen."""
-    target = ready(start, "naps", *args)
-    sched.put({"cmd": {"probe": ["offcpudist"]}, "snoopers": {"proc_id": [target.pid]}, "state": "stopped"})
-    return target
+def documents(text):
+    """Documents of JSON, one behind the other."""
+    while text.strip():
+        document, end = json.JSONDecoder().raw_decode(text.lstrip())
+        yield document
+        text = text.lstrip()[end:]
 
 
-def measure_while(sched, target, query, kind="json"):
-    """A measurement of 2 s, within which the program naps. Returns the answer, and what it told."""
-    got = subprocess.Popen(["curl", "-fsS", f"http://127.0.0.1:{sched.daemon.port}/sched/offcpudist.{kind}?{query}"],
-                           stdout=subprocess.PIPE, text=True)  # fmt: skip
-    time.sleep(0.5)
-    let_go(target)
-    truth = answer(target)
-    text = got.communicate(timeout=60)[0]
-    assert got.returncode == 0, text
+def measure_while(target, *args):
+    """Looks at a program that naps meanwhile, from before it begins until it has told. Returns what was printed,
+    and what the program told."""
+    argv = [BIN, "sched", "offcpudist", "-i", "1", "-p", str(target.pid), *map(str, args)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as look:
+        first = look.stdout.readline()  # so it measures
+        let_go(target)
+        truth = answer(target)
+        look.send_signal(signal.SIGINT)
+        text = first + look.communicate(timeout=60)[0]
+    assert look.returncode == 0
     return text, truth
 
 
 @pytest.mark.parametrize("unit, step, nap", [("us", 50, "2ms:200"), ("ms", 5, "10ms:50")], ids=["us", "ms"])
-def test_cells_have_the_width_that_was_asked_for(profiler, start, unit, step, nap):
-    sched = Sched(profiler)
-    target = napping(start, sched, nap)
-    text, truth = measure_while(sched, target, f"seconds=3&unit={unit}&step={step}")
+def test_cells_have_the_width_that_was_asked_for(needs_bpf, start, unit, step, nap):
+    text, truth = measure_while(ready(start, "naps", nap), "--unit", unit, "--step", step, "--json")
     naps = truth["nap_" + nap.split(":")[0]]
-    data = json.loads(text)
-    assert data["unit"] == unit and data["step"] == step and data["group_by"] == "none"
-    (one,) = data["histograms"]
-    cells = one["buckets"]
-    assert all(cell["from"] % step == 0 and cell["to"] == cell["from"] + step for cell in cells)
-    assert one["count"] == sum(cell["count"] for cell in cells)
+    begins = []
+    for data in documents(text):
+        assert data["unit"] == unit and data["step"] == step and data["group_by"] == "none"
+        for one in data["histograms"]:
+            cells = one["buckets"]
+            assert all(cell["from"] % step == 0 and cell["to"] == cell["from"] + step for cell in cells)
+            assert one["count"] == sum(cell["count"] for cell in cells)
+            begins += [cell["from"] for cell in cells for _ in range(cell["count"])]
     # It stops and goes on itself as well.
-    assert naps["switches"] <= one["count"] <= naps["switches"] + 3
-    each = [cell["from"] for cell in cells for _ in range(cell["count"])]
+    assert naps["switches"] <= len(begins) <= naps["switches"] + 3
     lasted = float(nap.split("ms")[0]) * (1 if unit == "ms" else 1000)
-    assert sum(begin > lasted - step for begin in each) >= naps["switches"], each
+    assert sum(begin > lasted - step for begin in begins) >= naps["switches"], begins
 
 
-def test_powers_of_two_of_milliseconds(profiler, start):
-    sched = Sched(profiler)
-    target = napping(start, sched, "10ms:50")
-    text, _ = measure_while(sched, target, "seconds=3&unit=ms", "txt")
+def test_powers_of_two_of_milliseconds(needs_bpf, start):
+    text, _ = measure_while(ready(start, "naps", "10ms:50"), "--unit", "ms")
     assert "     msecs               : count    distribution\n" in text
     shown = rows(text)
-    (most,) = [row for row in shown if row[2] == max(r[2] for r in shown)]
-    assert most[:2] == (8, 15) and most[2] >= 40
-    assert re.search(r"^p50 < 16, p90 < \d+, p99 < \d+ msecs$", text, re.M)
+    assert sum(row[2] for row in shown if row[0] >= 8) >= 50, "each nap lasts 10 ms at least"
+    assert all(low == 0 or low & (low - 1) == 0 for low, _, _ in shown)
+    assert re.search(r"^p50 < \d+, p90 < \d+, p99 < \d+ msecs$", text, re.M)
 
 
 def test_by_process(profiler, start):
@@ -80,17 +80,13 @@ def test_by_process(profiler, start):
 
 def test_intervals_follow_each_other(profiler):
     sched = Sched(profiler)
-    began = time.monotonic()
     answered = sched.get("runqlat.txt", "?every=1&count=3")
-    assert answered.status == 200 and 2.9 <= time.monotonic() - began < 30
+    assert answered.status == 200
     heads = re.findall(r"^# runqlat, (\S+ \S+) to (\S+ \S+) \(", answered.text, re.M)
     assert len(heads) == 3
     assert [a[1] for a in heads[:-1]] == [b[0] for b in heads[1:]]
     assert all(count > 0 for count in [sum(r[2] for r in rows(part)) for part in answered.text.split("# runqlat")[1:]])
-    parts = json.JSONDecoder()
-    text = sched.get("runqlat.json", "?every=1&count=2&unit=us&step=10").text
-    first, end = parts.raw_decode(text)
-    second, _ = parts.raw_decode(text[end:].lstrip())
+    first, second = documents(sched.get("runqlat.json", "?every=1&count=2&unit=us&step=10").text)
     assert first["until"] == second["from"] and first["step"] == second["step"] == 10
     assert sched.get("runqlat.txt").status == 404, "no PUT asked for it"
 
@@ -137,31 +133,28 @@ def sched(*args, **options):
 def test_one_look(needs_bpf):
     look = sched("runqlat", "-d", 1)
     assert look.returncode == 0, look.stderr
-    assert look.stdout.startswith("# runqlat, ") and "(1.0 s)" in look.stdout
+    assert look.stdout.startswith("# runqlat, ")
     assert sum(row[2] for row in rows(look.stdout)) > 0
     assert not look.stderr
 
 
 def test_looks_at_one_process_by_step(needs_bpf, start):
-    target = start("spin", 20)
-    start("spin", 20, cpu=0)
+    target = start("spin", 60, cpu=0)
+    start("spin", 60, cpu=0)  # so that they take turns
     look = sched("cpudist", "-i", 1, "-n", 2, "-p", target.pid, "--by", "pid", "--step", 500, "--json")
     assert look.returncode == 0, look.stderr
-    text, docs = look.stdout, []
-    while text.strip():
-        doc, end = json.JSONDecoder().raw_decode(text.lstrip())
-        docs.append(doc)
-        text = text.lstrip()[end:]
+    docs = list(documents(look.stdout))
     assert [doc["step"] for doc in docs] == [500, 500]
-    assert {one["group"] for doc in docs for one in doc["histograms"]} <= {target.pid}
+    assert {one["group"] for doc in docs for one in doc["histograms"]} == {target.pid}
+    assert sum(one["count"] for doc in docs for one in doc["histograms"]) > 0
 
 
 def test_ctrl_c_shows_what_there_is(needs_bpf):
-    with subprocess.Popen([BIN, "sched", "runqlat", "-d", "100"], stdout=subprocess.PIPE, text=True) as look:
-        time.sleep(2)
+    with subprocess.Popen([BIN, "sched", "runqlat", "-i", "1"], stdout=subprocess.PIPE, text=True) as look:
+        assert look.stdout.readline().startswith("# runqlat")  # so it measures
         look.send_signal(2)
-        text = look.communicate(timeout=30)[0]
-        assert look.returncode == 0 and rows(text)
+        text = look.communicate(timeout=60)[0]
+        assert look.returncode == 0 and text.count("# runqlat") >= 1 and rows(text)
 
 
 def test_events_come_as_lines(needs_bpf, start):
@@ -186,6 +179,13 @@ def test_events_come_as_lines(needs_bpf, start):
         (["runqslower", "--step", "5"], "for histograms"),
         (["runqlat", "-p", "x"], "pids"),
         (["runqlat", "--by", "host"], "group_by"),
+        (["runqlat", "-p", ""], "-p without a pid"),
+        (["runqlat", "-p", "1,"], "not a list of pids"),
+        (["runqlat", "-p", "1", "-p", "2"], "more than one -p"),
+        (["runqlen", "-p", "1"], "looks at CPUs"),
+        (["runqslower", "--by", "pid"], "for histograms"),
+        (["runqslower", "-i", "1"], "as they happen"),
+        (["runqlat", "--min-us", "5"], "--min-us is for"),
     ],
     ids=lambda a: "-".join(a) if isinstance(a, list) else "",
 )

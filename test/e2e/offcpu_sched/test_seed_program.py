@@ -110,11 +110,10 @@ def test_each_wait_and_both_places(profiler, off_cpu, work):
     assert len(stacks) == 1 and seen.waits("sleep_100_microseconds") == 10
     assert abs(seen.times.total("sleep_100_microseconds") - sum(short)) <= 10 + 10
     # One place is one bar: the waits that the daemon found going on have the scheduler's frames.
-    unseen = profiler.probe("offcpu")["unseen_waits"]
     waiting = seen.stacks("main", "sleep_long")
     assert len(waiting) == 1, [s.frames for s in waiting]
     assert waiting[0].frames[-1] in ("__schedule_[k]", "schedule_[k]"), waiting[0].frames
-    assert "hrtimer_nanosleep_[k]" in waiting[0].frames or unseen
+    assert "hrtimer_nanosleep_[k]" in waiting[0].frames
 
 
 def test_the_same_waits_as_a_document(profiler, off_cpu):
@@ -127,8 +126,8 @@ def test_the_same_waits_as_a_document(profiler, off_cpu):
     assert data["min_us"] == LONG_US - 1 and data["unit"] == "us"
     for event in data["events"]:
         assert event["pid"] == event["tid"] == target.pid and event["comm"] == "off-cpu"
-        assert LONG_US <= event["lat_us"] < LONG_US + 10**6
-        assert event["state"] == "S" and event["cpu"] < os.cpu_count() * 64
+        assert LONG_US <= event["lat_us"]
+        assert event["state"] == "S" and event["cpu"] in range(os.cpu_count())
         assert abs(event["time"] - time.time()) < 60
         assert "prev" not in event
     assert json.loads(sched.get("runqslower.json").text)["message"].startswith("it has not run yet")

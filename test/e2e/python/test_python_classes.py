@@ -81,9 +81,10 @@ def test_only_versions_without_qualified_names_are_searched(profiler, start, cpy
     if cpython.version >= (3, 11):
         assert status["searches"] == 0 and status["qualified"] == 0
     else:
-        assert 1 <= status["searches"] <= 20, "not for each sample"
+        assert 1 <= status["searches"] <= profiler.probe("oncpu")["samples"] / 10, "not for each sample"
         assert status["qualified"] >= 15
-    assert f'stackprobe_python_function_searches_total {status["searches"]}' in profiler.get("/metrics").text
+    shown = re.findall(r"^stackprobe_python_function_searches_total (\d+)$", profiler.get("/metrics").text, re.M)
+    assert len(shown) == 1 and int(shown[0]) >= status["searches"]
 
 
 def test_versions_before_3_11_are_here():

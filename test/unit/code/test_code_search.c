@@ -10,7 +10,7 @@ int __wrap_pyfunctions_search(struct pyfunction_sought *sought, size_t count,
 			      struct pyfunctions_result *result);
 
 static atomic_int searches, sought_codes;
-static bool finds, hangs;
+static bool finds, cuts, hangs;
 static uint64_t takes_ns;
 
 int __wrap_pyfunctions_search(struct pyfunction_sought *sought, size_t count,
@@ -23,7 +23,7 @@ int __wrap_pyfunctions_search(struct pyfunction_sought *sought, size_t count,
 	atomic_fetch_add(&sought_codes, (int)count);
 	if (hangs)
 		sem_wait(&may_go_on);
-	*result = (struct pyfunctions_result){.cpu_ns = takes_ns, .cut = !finds};
+	*result = (struct pyfunctions_result){.cpu_ns = takes_ns, .cut = cuts};
 	for (size_t i = 0; i < count; i++) {
 		sought[i].found = NULL;
 		if (!finds)
@@ -40,7 +40,7 @@ static void begin_search(void)
 {
 	begin(1 << 20);
 	codes_alone = finds = true;
-	hangs = false;
+	cuts = hangs = false;
 	takes_ns = 0;
 	atomic_store(&searches, 0);
 	atomic_store(&sought_codes, 0);
@@ -132,7 +132,7 @@ static void what_is_not_found_is_not_looked_for_again_and_again(void **state)
 	want(w.target, 0x1000, 1); /* another stack that has it */
 	search_at_end(false);
 	assert_int_equal(figures().searches, 3);
-	assert_int_equal(figures().searches_cut, 3);
+	assert_int_equal(figures().searches_cut, 0);
 	assert_true(is_alone(w.target, 0x1000));
 	finds = true;
 	want(w.target, 0x2000, 1); /* new code is */
@@ -140,6 +140,24 @@ static void what_is_not_found_is_not_looked_for_again_and_again(void **state)
 	search_at_end(true);
 	assert_int_equal(atomic_load(&sought_codes), 4);
 	assert_false(is_alone(w.target, 0x2000));
+	end();
+}
+
+/* Who has not seen all can't say that it isn't there. */
+static void a_search_that_was_cut_is_no_try(void **state)
+{
+	(void)state;
+	begin_search();
+	finds = false;
+	cuts = true;
+	want(w.target, 0x1000, 1);
+	settle();
+	for (int i = 0; i < 5; i++)
+		search_at_end(true);
+	assert_int_equal(figures().searches_cut, 5);
+	finds = true;
+	search_at_end(true);
+	assert_false(is_alone(w.target, 0x1000));
 	end();
 }
 
@@ -203,7 +221,7 @@ static void who_makes_code_all_the_time_is_bounded(void **state)
 	(void)state;
 	begin(64 << 20);
 	codes_alone = true;
-	finds = hangs = false;
+	finds = cuts = hangs = false;
 	for (uint64_t i = 1; i <= 9000; i++)
 		want(w.target, i << 12, 1);
 	settle();
@@ -254,6 +272,7 @@ int main(void)
 		cmocka_unit_test(whole_pieces_cost_no_search),
 		cmocka_unit_test(a_process_is_searched_soon_without_a_drain),
 		cmocka_unit_test(what_is_not_found_is_not_looked_for_again_and_again),
+		cmocka_unit_test(a_search_that_was_cut_is_no_try),
 		cmocka_unit_test(a_search_that_took_long_is_not_soon_followed_by_another),
 		cmocka_unit_test(searches_of_a_window_share_a_time),
 		cmocka_unit_test(a_child_looks_for_what_its_parent_had_not_found),

@@ -236,7 +236,7 @@ int tracer_hists_read(struct tracer *tracer, enum sched_probe probe,
 	return 0;
 }
 
-int tracer_scaled_begin(struct tracer *tracer, const struct hist_scale *scale, unsigned *number)
+int tracer_scaled_begin(struct tracer *tracer, const struct hist_scale *scale, uint64_t *number)
 {
 	if (tracer->scaled_count == SCALED_MAX)
 		return -EBUSY;
@@ -244,7 +244,7 @@ int tracer_scaled_begin(struct tracer *tracer, const struct hist_scale *scale, u
 	return 0;
 }
 
-int tracer_scaled_take(struct tracer *tracer, unsigned number,
+int tracer_scaled_read(struct tracer *tracer, uint64_t number,
 		       void (*each)(void *arg, const struct hist_cell *cell), void *arg)
 {
 	(void)number;
@@ -253,10 +253,11 @@ int tracer_scaled_take(struct tracer *tracer, unsigned number,
 	return 0;
 }
 
-void tracer_scaled_end(struct tracer *tracer, unsigned number)
+void tracer_scaled_end(struct tracer *tracer, uint64_t number)
 {
 	(void)number;
-	tracer->scaled_count--;
+	if (tracer->scaled_count)
+		tracer->scaled_count--;
 }
 
 int tracer_lengths_read(struct tracer *tracer,

@@ -112,7 +112,7 @@ static void what_is_no_way_is_not_learned(void **state)
 				 RET(TEXT + 5), RET(TEXT + 6), RET(TEXT + 7), RET(TEXT + 8),
 				 RET(TEXT + 9), RET(NANOSLEEP)};
 	const uint64_t alone[] = {RET(TEXT + 0x50), RET(TEXT + 0x130)};
-	const uint64_t user[] = {RET(TEXT + 0x50), USER(NANOSLEEP & 0xffffffff)};
+	const uint64_t user[] = {RET(TEXT + 0x50), USER(NANOSLEEP & FRAME_ADDRESS)};
 	const uint64_t *all;
 	struct stack whole;
 
