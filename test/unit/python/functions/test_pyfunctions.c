@@ -349,7 +349,7 @@ static void damaged_memory_does_no_harm(void **state)
 				 any_word(made, &seed));
 		struct process_memory memory = {.read = made_read, .arg = made};
 		struct pyfunction_sought sought = {code, code_sum_of(&made->layout, &memory, code),
-						   NULL};
+						   NULL, NULL};
 		struct pyfunctions_result result;
 
 		pyfunctions_search(&sought, 1, &made->layout, &memory, &result);
