@@ -17,7 +17,7 @@ struct drawing {
 	struct picture picture;
 	struct buf out;
 	uint32_t rows;
-	enum frame_type heads[HEAD_ROWS + 1]; /* types of the frames drawn last, by row */
+	enum frame_type heads[HEAD_ROWS + 1]; /* types of the stack's first frames, by row */
 	int error;
 };
 
@@ -58,6 +58,20 @@ static void find_kind(struct drawing *drawing, struct picture_frame *frame)
 		frame->type = FRAME_TYPE_MARKER;
 }
 
+/* Finds the types of what a chain stands on, which is drawn after it. */
+static void find_heads(struct drawing *drawing, const struct stacks_chain *chain)
+{
+	const char *name = chain->text;
+
+	for (uint32_t row = 1; row < chain->depth && row <= HEAD_ROWS; row++) {
+		const char *end = memchr(name, ';', (size_t)(chain->begin - name));
+
+		drawing->heads[row] =
+			head_frame_type(name, (size_t)(end - name), drawing->heads[row - 1]);
+		name = end + 1;
+	}
+}
+
 /* Sets the own weights that the picture compares. */
 static void set_own(const struct drawing *drawing, struct picture_frame *frame,
 		    const uint64_t own[2])
@@ -82,6 +96,7 @@ static bool draw_chain(void *arg, const struct stacks_chain *chain)
 	struct picture_frame frame = {
 		.row = chain->depth, .offset = chain->offset, .weight = chain->weight};
 
+	find_heads(drawing, chain);
 	for (const char *name = chain->begin, *next; name; name = next, frame.row++) {
 		const char *end = memchr(name, ';', (size_t)(chain->end - name));
 
@@ -102,6 +117,18 @@ static bool draw_chain(void *arg, const struct stacks_chain *chain)
 			return false;
 	}
 	return true;
+}
+
+/* Returns the weight of the stacks without any frame; they are sorted before all others. */
+static uint64_t frameless_weight(const struct stacks *stacks)
+{
+	uint64_t weight = 0;
+
+	for (size_t i = 0; i < stacks->count && !stacks_length(&stacks->lines[i]); i++) {
+		if (stacks_side(&stacks->lines[i]) == STACKS_AFTER)
+			weight += stacks_weight(stacks, &stacks->lines[i]);
+	}
+	return weight;
 }
 
 int stacks_svg_write(struct stacks *stacks, const struct stacks_svg *svg)
@@ -136,7 +163,10 @@ int stacks_svg_write(struct stacks *stacks, const struct stacks_svg *svg)
 		return r;
 	setup.rows = drawing.rows;
 	picture_begin(&drawing.picture, &setup, &drawing.out);
-	picture_frame(&drawing.picture, &(struct picture_frame){.weight = setup.total});
+	uint64_t self = frameless_weight(stacks);
+	picture_frame(&drawing.picture, &(struct picture_frame){.weight = setup.total,
+								.self = self,
+								.leaves_out = self > 0});
 	r = stacks_walk(stacks, least, draw_chain, &drawing);
 	if (r == 0)
 		r = drawing.error;

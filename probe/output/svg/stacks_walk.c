@@ -174,6 +174,7 @@ static bool close_frames(struct walk *walk, uint32_t cut)
 	if (weight >= walk->least) {
 		uint32_t depth = find_depth(walk, walk->count - 1);
 		struct stacks_chain chain = {
+			.text = top->text,
 			.begin = top->text + cut,
 			.end = top->text + top->end - 1,
 			.depth = depth,

@@ -9,6 +9,7 @@
  * from `begin` to `end` in the text, with `;` between them.
  */
 struct stacks_chain {
+	const char *text; /* of the whole stack, from the root on */
 	const char *begin, *end;
 	uint32_t depth;		 /* of the first frame; 1: the root is its parent */
 	uint64_t offset, weight; /* of `after`: left edge and width, as weights */
