@@ -77,6 +77,7 @@ function readFrame(path) {
 		path, d, name: title.slice(0, numberBegin - 2), numbers: title.slice(numberBegin - 2),
 		value: Number(title.slice(numberBegin, numberEnd).replaceAll(',', '')),
 		kind: path.getAttribute('class'),
+		isHead: /^[cp]/.test(path.dataset.kind ?? path.getAttribute('class')), /* no function */
 		self: Number(path.dataset.self ?? NaN), rest: 0, /* weight of children that aren't drawn */
 		pathX: Number(d.slice(1, xEnd)), pathY: y, pathW: Number(d.slice(yEnd + 1)),
 		x: 0, w: 1, /* parts of the picture */

@@ -322,6 +322,7 @@ function start() {
 		pending = requestAnimationFrame(() => {
 			layOut();
 			draw();
+			fitNames();
 		});
 	});
 }

@@ -40,10 +40,14 @@ function showMatched() {
 				`${percent(matchedWeight(target), target.value)} of this view`);
 }
 
-/* Without a capital letter in the pattern, case doesn't matter. null: no pattern. */
+const WHOLE_NAME = /^\^(\\.|[^\\^$.*+?()[\]{}|/])*\$$/; /* searchFor() makes them */
+
+/* Without a capital letter in the pattern, case doesn't matter, unless it is a whole name. null: no
+ * pattern. */
 function compile(term) {
 	try {
-		return new RegExp(term, /[A-Z]/.test(term.replace(/\\./g, '')) ? '' : 'i');
+		return new RegExp(term,
+			WHOLE_NAME.test(term) || /[A-Z]/.test(term.replace(/\\./g, '')) ? '' : 'i');
 	} catch {
 		return null;
 	}
@@ -134,14 +138,19 @@ function prepareField() {
 
 /* FNV-1a of the names from the root on: it finds the frame in a later picture, too. */
 function fingerprint(f) {
-	if (f.print === undefined) {
-		let hash = f.parent ? fingerprint(f.parent) : 2166136261;
+	const open = [];
+	let known = f;
 
-		for (const letter of f.name + '\n')
+	for (; known && known.print === undefined; known = known.parent)
+		open.push(known);
+	let hash = known ? known.print : 2166136261;
+
+	for (const next of open.reverse()) {
+		for (const letter of next.name + '\n')
 			hash = Math.imul(hash ^ letter.codePointAt(0), 16777619) >>> 0;
-		f.print = hash;
+		next.print = hash;
 	}
-	return f.print;
+	return hash;
 }
 
 /* A step can be gone back from; what is no step changes the address of the last one. */

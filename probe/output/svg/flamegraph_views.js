@@ -104,6 +104,16 @@ function collapse() {
 	return made;
 }
 
+/* What shows f without recursion. A frame that leads only to calls that close a cycle has no weight
+ * there and isn't drawn; what is below it stands for it. */
+function shownFor(f) {
+	let node = f.into;
+
+	while (!node.value && node.parent)
+		node = node.parent;
+	return node;
+}
+
 function setCollapsed(on) {
 	if (on === isCollapsed || isDiff)
 		return;
@@ -113,8 +123,8 @@ function setCollapsed(on) {
 	rows = on ? collapsed : drawn;
 	frames = rows.flat();
 	root = frames[0];
-	target = on ? target.into : target.first;
-	at &&= on ? at.into : at.first;
+	target = on ? shownFor(target) : target.first;
+	at &&= on ? shownFor(at) : at.first;
 	layer.replaceChildren();
 	for (const f of frames)
 		layer.append(f.path);
@@ -180,7 +190,7 @@ function sumFunctions() {
 			continue;
 		}
 		rest += f.rest;
-		if (f !== root && !/^[cp]/.test(f.kind)) { /* they are no functions */
+		if (f !== root && !f.isHead) {
 			found.set(f.name, sum);
 			sum.self += f.self;
 			sum.total += sum.entered++ ? 0 : f.value;
@@ -208,7 +218,7 @@ function tableRow(sum) {
 function fitNames() {
 	const buttons = Array.from(tableRows.querySelectorAll('button'));
 
-	if (!buttons.length)
+	if (!tableBy || !buttons.length)
 		return;
 	const font = fontOf(buttons[0]), room = buttons[0].clientWidth;
 
@@ -241,7 +251,7 @@ function fillTable() {
 	markRows();
 }
 
-/* The function alone, as a regular expression. */
+/* The function alone, as a regular expression that compile() knows for a whole name. */
 function searchFor(name) {
 	field.value = `^${name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`;
 	openField();

@@ -220,6 +220,17 @@ static char *put_label(const struct picture *picture, char *p, const struct pict
 	return PUT(p, "</text>");
 }
 
+/* Writes the kind of what is no function: in a diff the class tells the change. */
+static char *put_kind(const struct picture *picture, char *p, const struct picture_frame *frame)
+{
+	if (!picture->setup.is_diff || frame->type > FRAME_TYPE_THREAD ||
+	    frame->type == FRAME_TYPE_ROOT)
+		return p;
+	p = PUT(p, "\" data-kind=\"");
+	*p++ = picture_kinds[frame->type].class;
+	return p;
+}
+
 static void add_frame(struct picture *picture, const struct picture_frame *frame)
 {
 	const struct picture_setup *setup = &picture->setup;
@@ -234,6 +245,7 @@ static void add_frame(struct picture *picture, const struct picture_frame *frame
 		return;
 	p = PUT(p, "<path class=\"");
 	p = put_class(picture, p, frame);
+	p = put_kind(picture, p, frame);
 	if (frame->leaves_out) {
 		p = PUT(p, "\" data-self=\"");
 		p = number_put(p, frame->self);
