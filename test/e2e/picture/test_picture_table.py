@@ -127,6 +127,38 @@ def test_what_is_too_narrow_to_be_drawn_is_nobody_elses(draw):
         assert note(picture) == "3 of 3 functions; 0.40% are in frames too narrow to be drawn"
 
 
+def test_stacks_without_frames_are_not_told_as_narrow(draw):
+    with draw(" 500\nr;a 500\n", at="#table=self") as picture:
+        assert rows_of_table(picture) == {"r": (0, 500), "a": (500, 500)}
+        assert note(picture) == "2 of 2 functions"
+
+
+def test_that_of_a_difference_has_functions_alone(draw, work):
+    before = "[Con]c;[7]shop;main;read 40\n[9]java;run_[j] 60\n"
+    (work / "before").write_text(before)
+    with draw(before.replace("40", "90"), "--diff", str(work / "before"), at="#table=total") as picture:
+        assert rows_of_table(picture) == {"main": (0, 90), "read": (90, 90), "run_[j]": (60, 60)}
+
+
+def test_a_click_means_that_case_alone(draw):
+    with draw("[1]p;read 30\n[1]p;READ 50\n[1]p;read.x 20\n", at="#table=self") as picture:
+        for name, share in (("read", "30.00%"), ("READ", "50.00%"), ("read.x", "20.00%")):
+            press_function(picture, name)
+            assert picture.text("matched") == f"Matched: {share}"
+        picture.search("^rea[d]$")
+        assert picture.text("matched") == "Matched: 80.00%"
+
+
+def test_its_names_fit_after_the_window_changed(draw):
+    name = "org.example.package.IndexWriter.processDocument_[j]"
+    with draw(f"[1]p;main;{name} 10\n", at="#table=self", width=2000) as picture:
+        assert picture.page.run(ROWS)[0][4] == name
+        picture.resize(750)
+        assert picture.page.run(ROWS)[0][4] == "processDocument_[j]"
+        picture.resize(2000)
+        assert picture.page.run(ROWS)[0][4] == name
+
+
 def test_times_are_as_people_read_them(draw):
     with draw("[1]a;main;wait 48754908\n[1]a;main;run 9000\n", "--countname", "us", at="#table=self") as picture:
         assert [row[:2] for row in picture.page.run(ROWS)] == [["48.8 s", "99.98%"], ["9,000", "0.02%"],

@@ -179,6 +179,38 @@ def test_a_zoom_stays_where_it_was_and_a_link_opens_it(draw):
         assert len(picture.shown) == len(picture.frames)
 
 
+@pytest.mark.parametrize("from_zoom", [True, False], ids=["zoom", "cursor"])
+def test_a_frame_that_only_leads_back_gives_way_to_what_is_below_it(draw, from_zoom):
+    """The second A's children are the first B's; the zoom and the cursor are at what the A stood on."""
+    with draw("top;A;B;A;B;C 60\ntop;other 40\n") as picture:
+        second = min((f for f in picture.frames if f.name == "A"), key=lambda f: f.y)
+        if from_zoom:
+            picture.page.click(second.x, second.y)
+        else:
+            for _ in range(5):
+                picture.page.key("ArrowUp")
+            assert at(picture) == "A"
+        picture.page.key("r")
+        picture.leave()
+        shown = {"all", "top", "A", "B", "C"}
+        assert set(picture.shown) == (shown if from_zoom else {*shown, "other"})
+        assert picture.frame("B").width == pytest.approx(1180 if from_zoom else 708, abs=0.5)
+        for key in ("ArrowLeft", "ArrowRight", "ArrowUp"):
+            picture.page.key(key)
+        assert at(picture) == "C"
+
+
+def test_a_link_leads_into_very_many_rows(draw):
+    deep = ";".join(f"f{i}" for i in range(20000)) + " 5\n"
+    with draw(deep) as picture:
+        picture.page.run("[...document.querySelectorAll('#frames path')].pop()"
+                         ".dispatchEvent(new Event('click', {bubbles: true}))")
+        address = picture.page.run("location.hash")
+    assert re.fullmatch("#zoom=[0-9a-f]+", address)
+    with draw(deep, at=address) as picture:
+        assert picture.text("unzoom") and picture.page.run("location.hash") == address
+
+
 def test_frames_too_narrow_to_be_drawn_keep_their_weight(draw):
     narrow = "".join(f"r;f;f;n{i} 1\n" for i in range(1000))
     with draw(f"{narrow}r;f;f;wide 9000\nr;f 20000\nr;rest 1000000\n") as picture:
