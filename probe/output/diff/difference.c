@@ -16,6 +16,7 @@ static void set_rules(const struct difference *difference, bool counts_told, str
 	struct change_rules *rules = &svg->rules;
 
 	*rules = (struct change_rules){0};
+	svg->has_processes = difference->comparable.has_pids;
 	if (stacks->has_header[STACKS_AFTER] || stacks->has_header[STACKS_BEFORE]) {
 		rules->by_counts = stacks->has_header[STACKS_AFTER] ? headers[STACKS_AFTER].counts
 								    : headers[STACKS_BEFORE].counts;

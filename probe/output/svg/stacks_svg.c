@@ -41,12 +41,25 @@ static bool is_name(const struct picture_frame *frame, const char *name)
 	return frame->name_len == strlen(name) && memcmp(frame->name, name, strlen(name)) == 0;
 }
 
+/* Returns the type of a frame on one of type `on`. In a difference processes have no pid. */
+static enum frame_type type_of_head(const struct drawing *drawing, const char *name, size_t len,
+				    enum frame_type on)
+{
+	enum frame_type type = head_frame_type(name, len, on);
+	bool may_be_process = (on == FRAME_TYPE_ROOT || on == FRAME_TYPE_CONTAINER) &&
+			      !(len && name[0] == '['); /* a marker */
+
+	return type == FRAME_TYPE_NATIVE && drawing->svg->has_processes && may_be_process
+		       ? FRAME_TYPE_PROCESS
+		       : type;
+}
+
 static void find_kind(struct drawing *drawing, struct picture_frame *frame)
 {
 	bool may_be_head = frame->row > 0 && frame->row <= HEAD_ROWS;
 
-	frame->type = may_be_head ? head_frame_type(frame->name, frame->name_len,
-						    drawing->heads[frame->row - 1])
+	frame->type = may_be_head ? type_of_head(drawing, frame->name, frame->name_len,
+						 drawing->heads[frame->row - 1])
 				  : FRAME_TYPE_NATIVE;
 	if (may_be_head)
 		drawing->heads[frame->row] = frame->type;
@@ -67,7 +80,7 @@ static void find_heads(struct drawing *drawing, const struct stacks_chain *chain
 		const char *end = memchr(name, ';', (size_t)(chain->begin - name));
 
 		drawing->heads[row] =
-			head_frame_type(name, (size_t)(end - name), drawing->heads[row - 1]);
+			type_of_head(drawing, name, (size_t)(end - name), drawing->heads[row - 1]);
 		name = end + 1;
 	}
 }

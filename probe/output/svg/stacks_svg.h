@@ -12,6 +12,7 @@ struct stacks_svg {
 	uint32_t width; /* px, see picture.h */
 	bool is_diff;	/* colours compare `after` with `before`; widths are those of `after` */
 	struct change_rules rules; /* diff: the scales are set here */
+	bool has_processes;	   /* diff: it is of processes, whose pids were left out */
 	unsigned common;	   /* diff: percent that both have in common */
 	bool has_common;	   /* diff: `common` is known */
 	bool negate;		   /* diff: swaps the colours of frames that grew and that shrank */

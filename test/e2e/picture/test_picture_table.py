@@ -138,6 +138,9 @@ def test_that_of_a_difference_has_functions_alone(draw, work):
     (work / "before").write_text(before)
     with draw(before.replace("40", "90"), "--diff", str(work / "before"), at="#table=total") as picture:
         assert rows_of_table(picture) == {"main": (0, 90), "read": (90, 90), "run_[j]": (60, 60)}
+    (work / "before").write_text("main;read 40\n")
+    with draw("main;read 90\n", "--diff", str(work / "before"), at="#table=total") as picture:
+        assert rows_of_table(picture) == {"main": (0, 90), "read": (90, 90)}, "a text without processes"
 
 
 def test_a_click_means_that_case_alone(draw):
