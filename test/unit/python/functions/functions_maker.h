@@ -248,7 +248,8 @@ static inline uint32_t code_sum_of(const struct python_layout *layout,
 static inline char *made_search(struct made *made, uint64_t code)
 {
 	struct process_memory memory = {.read = made_read, .arg = made};
-	struct pyfunction_sought sought = {code, code_sum_of(&made->layout, &memory, code), NULL, NULL};
+	struct pyfunction_sought sought = {code, code_sum_of(&made->layout, &memory, code), NULL,
+					   NULL};
 	struct pyfunctions_result result;
 	size_t len;
 
