@@ -34,6 +34,15 @@ function amount(value) {
 	return ` = ${Math.round(value * 10 / size) / 10} ${name}`;
 }
 
+/* Of samples of a clock: how much of a CPU they are. */
+function cpuShare(value) {
+	const share = value * (svg.dataset.cpu || 0);
+
+	if (!share)
+		return '';
+	return share < 1 ? ` = ${Math.round(share * 1000) / 10}% of a CPU` : ` = ${Math.round(share * 10) / 10} CPUs`;
+}
+
 /* What frames mean that are no code. */
 const MEANINGS = new Map([
 	['[truncated]', 'stacks that are not followed to their root'],
@@ -57,7 +66,7 @@ function show(f) {
 		details.textContent = cut(font, HINT, room);
 		return;
 	}
-	const numbers = f.numbers + amount(f.value) + meaning(f) + (target === root || !isInside(f) ? '' :
+	const numbers = f.numbers + amount(f.value) + cpuShare(f.value) + meaning(f) + (target === root || !isInside(f) ? '' :
 		` · ${percent(f.value, target.value)} of this view`);
 
 	details.textContent = '\u2068' + cut(font, f.name, room - textWidth(font, numbers)) +

@@ -319,6 +319,17 @@ static void add_page_begin(const struct picture *picture)
 		     "</head>\n<body>\n");
 }
 
+/* Adds the part of a CPU that one sample stands for, where samples are periods of a clock. */
+static void add_cpu_share(struct buf *out, const struct picture_setup *setup)
+{
+	const struct profile_meta *meta = setup->meta;
+
+	if (meta->by_period && !setup->is_diff && meta->period_ns &&
+	    meta->until_ns > meta->from_ns && meta->from_ns)
+		buf_printf(out, "\" data-cpu=\"%.6g",
+			   (double)meta->period_ns / (double)(meta->until_ns - meta->from_ns));
+}
+
 void picture_head_begin(const struct picture *picture)
 {
 	const struct picture_setup *setup = &picture->setup;
@@ -338,6 +349,7 @@ void picture_head_begin(const struct picture *picture)
 	buf_str(out, setup->form == PICTURE_HTML ? "\" data-alone=\"1" : "");
 	buf_str(out, setup->meta->icicle ? "\" data-icicle=\"1" : "");
 	buf_str(out, setup->is_diff ? "\" data-diff=\"1" : "");
+	add_cpu_share(out, setup);
 	buf_str(out, "\">\n<style>\n");
 	buf_add(out, svg_style, (size_t)(svg_style_end - svg_style));
 	buf_str(out, "</style>\n<rect class=\"bar\" width=\"100%\" height=\"100%\" "

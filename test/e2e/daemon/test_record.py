@@ -1,6 +1,7 @@
 """stackprobe record: one profile without HTTP; what is in it, where it is written, what is refused."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -400,6 +401,14 @@ def test_a_wrong_thread_is_wrong_usage(args, word):
 def test_a_thread_that_is_not_there_fails():
     ended = run("-t", 2**22 + 5)
     assert ended.returncode == 1 and "no thread has the number" in ended.stderr
+
+
+def test_a_picture_tells_what_a_sample_is_of_a_cpu(work, needs_bpf):
+    ended = run("-F", 100, "-o", "x.svg", "--", program("spin"), 1, cwd=work)
+    assert ended.returncode == 0, ended.stderr
+    (part,) = re.findall(r'data-cpu="([0-9.e-]+)"', (work / "x.svg").read_text())
+    seconds = float(re.search(r" in ([0-9.]+) s", ended.stderr)[1])
+    assert float(part) == pytest.approx(0.01 / seconds, rel=0.05)
 
 
 # What a command holds when it ends

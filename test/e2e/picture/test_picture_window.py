@@ -111,6 +111,15 @@ def test_the_legend_has_the_kinds_that_occur(draw):
         assert picture.text("details") == "main (30,000 us, 100.00%) = 30 ms"
 
 
+@pytest.mark.parametrize("part, told", [(0.01, "30% of a CPU"), (0.05, "1.5 CPUs")], ids=["part", "several"])
+def test_samples_of_a_clock_tell_their_share_of_a_cpu(draw, part, told):
+    with draw("[1]a;f 30\n") as picture:
+        picture.page.run(f"document.documentElement.dataset.cpu = {part}")  # as in a recording's picture
+        frame = picture.frame("f")
+        picture.page.move(frame.x, frame.y)
+        assert picture.text("details") == f"f (30 samples, 100.00%) = {told}"
+
+
 def test_markers_are_explained_and_the_tab_has_the_title(draw):
     with draw("[1]a;[truncated];f 30\n", "--title", "What runs") as picture:
         frame = picture.frame("[truncated]")
