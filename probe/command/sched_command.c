@@ -106,7 +106,7 @@ static int read_number(const char *text, uint64_t min, uint64_t max, uint64_t *n
 
 static int take_seconds(struct sched_look *look, const char *text, unsigned times)
 {
-	uint64_t seconds;
+	uint64_t seconds = 0;
 	int r = read_number(text, 1, SECONDS_MAX, &seconds);
 
 	if (r == GO_ON) {
