@@ -5,6 +5,7 @@
  */
 #include "profile/profile_files.h"
 
+#include <limits.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -158,6 +159,29 @@ static void writing_run(struct job *job)
 			    writing->stem, &writing->folded_found);
 }
 
+/* Makes the path of a file of this profile, as store_write() has it. */
+static void path_written(const struct picture_job *writing, const char *folder,
+			 const char *extension, char *path, size_t bytes)
+{
+	char safe[sizeof(writing->comm)] = "", instance[sizeof(safe) + 16] = "";
+
+	if (!writing->of_all) {
+		store_safe_name(writing->comm, safe, sizeof(safe));
+		snprintf(instance, sizeof(instance), "/%s-%d", safe, writing->pid);
+	}
+	snprintf(path, bytes, "%s/%s%s/%.10s/%s%s", folder, writing->probe, instance, writing->stem,
+		 writing->stem, extension);
+}
+
+static void log_written(const struct picture_job *writing)
+{
+	char svg[PATH_MAX], folded[PATH_MAX];
+
+	path_written(writing, writing->params.svg_dir, ".svg", svg, sizeof(svg));
+	path_written(writing, writing->params.flame_dir, ".folded", folded, sizeof(folded));
+	log_info("%s: wrote %s and %s", writing->probe, svg, folded);
+}
+
 static void report_writing(struct files *files, const struct picture_job *writing)
 {
 	int error = writing->svg_error ? writing->svg_error : writing->folded_error;
@@ -173,7 +197,7 @@ static void report_writing(struct files *files, const struct picture_job *writin
 	if (writing->folded_found < files->result.flame_found)
 		files->result.flame_found = writing->folded_found;
 	if (!error) {
-		log_info("%s: wrote %s.svg below %s", writing->probe, writing->stem, folder);
+		log_written(writing);
 		files->result.written++;
 		return;
 	}

@@ -1,6 +1,9 @@
 """What the log says of probes and of targets."""
+import re
 import sys
 from pathlib import Path
+
+import pytest
 
 from helpers import wait_for
 
@@ -40,6 +43,7 @@ def test_many_targets_do_not_flood_the_log(profiler, start):
 
 # A program that has this name (bytes as hexadecimal digits) and burns until it is killed.
 NAMED = """
+import re
 import sys
 with open("/proc/self/comm", "wb") as comm:
     comm.write(bytes.fromhex(sys.argv[1]))
@@ -63,3 +67,13 @@ def test_a_name_tells_a_terminal_nothing(profiler, start):
     told = {f"target {target.pid} ({name})" for target, name in
             zip(targets, ("csi?[31m", "csi?31m", "csi?31m", "csi?ab", "csi \u00e4\u20ac"))}  # fmt: skip
     assert all(one in log.decode() for one in told), log.decode()
+
+
+@pytest.mark.parametrize("instances", [0, 1], ids=["one", "each"])
+def test_files_are_named_by_their_whole_paths(profiler, start, instances):
+    target = start("spin", 60)
+    profiler.profile(pids=[target.pid], multi_instance=instances)
+    wait_for(lambda: profiler.probe("oncpu")["samples"] > 0, why="samples")
+    profiler.put_ok({"state": "stopped"})
+    line = wait_for(lambda: re.search(r"oncpu: wrote (/\S+\.svg) and (/\S+\.folded)$", profiler.log, re.M), why="the line")
+    assert Path(line[1]).stat().st_size and Path(line[2]).exists()
