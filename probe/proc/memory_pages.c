@@ -81,16 +81,6 @@ int memory_pages_read(struct memory_pages *pages, uint64_t address, void *to, si
 	return 0;
 }
 
-static int pages_read(void *arg, uint64_t address, void *to, size_t bytes)
-{
-	return memory_pages_read(arg, address, to, bytes);
-}
-
-struct process_memory memory_pages_reader(struct memory_pages *pages)
-{
-	return (struct process_memory){.read = pages_read, .arg = pages};
-}
-
 uint64_t memory_pages_bytes(const struct memory_pages *pages)
 {
 	return pages->bytes;

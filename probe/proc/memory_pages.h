@@ -23,8 +23,5 @@ static inline void memory_pages_freep(struct memory_pages **pages)
 /* Reads `bytes` bytes. Returns 0, or a negative errno: -ENOSPC past the limit; that of reading. */
 int memory_pages_read(struct memory_pages *pages, uint64_t address, void *to, size_t bytes);
 
-/* Returns a reader over the cache, which is borrowed. */
-struct process_memory memory_pages_reader(struct memory_pages *pages);
-
 /* Returns how many bytes were read from the process. */
 uint64_t memory_pages_bytes(const struct memory_pages *pages);

@@ -47,10 +47,9 @@ static struct memory_pages *pages_over(struct behind *behind, struct process_mem
 static void assert_bytes(struct memory_pages *pages, const struct behind *behind, uint64_t address,
 			 size_t bytes)
 {
-	struct process_memory reader = memory_pages_reader(pages);
 	uint8_t found[3 * PAGE];
 
-	assert_int_equal(reader.read(reader.arg, address, found, bytes), 0);
+	assert_int_equal(memory_pages_read(pages, address, found, bytes), 0);
 	for (size_t i = 0; i < bytes; i++)
 		assert_int_equal(found[i], byte_at(behind, address + i));
 }
