@@ -5,7 +5,8 @@
  * thread that waits already lacks them, for the kernel leaves out its scheduler's code there: so
  * one place would be two bars. The frames are completed from a stack that came through the same
  * call: the return address in the last frame that is there says which function of the scheduler was
- * called. If that was seen to go on in different functions, nothing is completed.
+ * called. If that was seen to go on in different functions, nothing is completed. The kernel leaves
+ * out frames of the scheduler that lie deeper, too; these stay missing.
  *
  * Loop thread only.
  */
