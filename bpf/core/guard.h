@@ -94,21 +94,23 @@ static __always_inline uint32_t guard_admits(uint32_t probe)
 	return guard_draws(probe, 0, &second);
 }
 
-/* Returns the part of the budget that the other probes leave, in ppm of one CPU; at least the
- * probe's equal share. */
+/* Returns the part of the budget that the other probes leave, in ppm of one CPU; at least an equal
+ * share among the probes that take stacks now. */
 static __always_inline uint64_t guard_allowance(const struct control *settings, uint32_t probe,
 						uint64_t budget_ppm, uint64_t now_ns)
 {
-	uint64_t used = 0;
+	uint64_t used = 0, sharing = 1;
 
 	for (uint32_t i = 0; i < PROBE_COUNT; i++) {
 		const struct guard *other = &settings->guards[i];
 
-		if (i != probe && now_ns - other->slice_ns < GUARD_CURRENT_NS)
-			used += other->rate_ppm;
+		if (i == probe || now_ns - other->slice_ns >= GUARD_CURRENT_NS)
+			continue;
+		used += other->rate_ppm;
+		sharing++;
 	}
-	if (used + budget_ppm / PROBE_COUNT > budget_ppm)
-		return budget_ppm / PROBE_COUNT;
+	if (used + budget_ppm / sharing > budget_ppm)
+		return budget_ppm / sharing;
 	return budget_ppm - used;
 }
 

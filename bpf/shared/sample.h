@@ -143,12 +143,13 @@ struct count_key {
 	struct stack_key stack;
 	uint32_t tid;
 	uint16_t cpu;  /* CPU_ANY: CPUs aren't counted apart (struct control.by_cpu) */
-	uint16_t part; /* enum count_part */
+	uint16_t part; /* enum count_part, or a number of the probe's own; | PART_SECOND */
 };
 
 /*
- * Parts of one stack that are counted apart. Each part but PART_ALL and PART_MAPPED stands under a
- * leaf frame of its own (window/batch).
+ * Parts of one stack that are counted apart. A part may stand under leaf frames of its own (struct
+ * kind.parts). These are the parts of offcpu and memory; other probes have numbers of their own,
+ * from 1 on.
  */
 enum count_part {
 	PART_ALL,
@@ -159,10 +160,15 @@ enum count_part {
 	PART_SHMEM,    /* mem: shared memory, tmpfs */
 	PART_COW,      /* mem: a page copied at a write; RSS need not grow */
 	PART_MAPPED,   /* mem_glibc: mmap and mremap by the program itself, a view of its own */
-	PART_COUNT
 };
 
-#define CPU_ANY 0xfff
+/*
+ * Mark on a part: the weight is a second value (VIEW_SECOND) of events that are counted without the
+ * mark as well, or of other events of the probe.
+ */
+#define PART_SECOND 0x8000
+
+#define CPU_ANY	    0xfff
 
 struct stack_count {
 	uint64_t weight;  /* weight of the samples; off-CPU: ns; memory: bytes */

@@ -57,6 +57,19 @@ static __always_inline bool probe_take_as(void *ctx, uint32_t probe, const struc
 	return probe_walk(ctx, probe, regs, target, taking, key);
 }
 
+/* Counts a stack once more that was taken for `taking->events` events: under another part, with
+ * another weight, or with none (where nothing was counted, for the weight was 0). */
+static __always_inline void probe_count_again(const struct taking *taking,
+					      const struct stack_key *key, uint32_t part,
+					      uint64_t weight)
+{
+	struct count_key counted = {
+		.stack = *key, .tid = bpf_get_current_pid_tgid(), .cpu = taking->cpu, .part = part};
+	struct stack_count more = {.weight = weight, .samples = 1, .events = taking->events};
+
+	add_count(taking->window, &counted, &more);
+}
+
 /* Takes an event of the current process with that weight: 1, or the event's bytes or time. */
 static __always_inline void probe_take(void *ctx, uint32_t probe, const struct pt_regs *regs,
 				       uint64_t weight)

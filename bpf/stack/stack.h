@@ -86,7 +86,7 @@ struct taking {
 	uint64_t weight; /* weight of the stack; 0: the stack is counted later */
 	uint64_t events; /* events that the stack stands for, and that are lost without it */
 	uint32_t cpu;	 /* CPU in the counts; CPU_ANY: not counted apart */
-	uint32_t part;	 /* enum count_part */
+	uint32_t part;	 /* struct count_key.part */
 	/* Address in user code of a leaf frame that the frame of `regs` called; `regs` are the
 	 * registers right after the leaf's return. 0: no such leaf. */
 	uint64_t leaf;

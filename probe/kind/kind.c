@@ -60,11 +60,23 @@ uint32_t kinds_recorded(void)
 	return probes;
 }
 
-uint64_t kind_weight(enum probe probe, uint64_t weight)
+uint64_t kind_weight(enum probe probe, unsigned part, uint64_t weight)
 {
-	uint64_t unit = kinds[probe]->unit;
+	uint64_t unit = part & PART_SECOND ? kinds[probe]->second_unit : kinds[probe]->unit;
 
 	return unit ? weight / unit + (weight % unit != 0) : weight;
+}
+
+bool kind_counts_events(enum probe probe, unsigned part)
+{
+	return !(part & PART_SECOND) || kinds[probe]->second_apart;
+}
+
+const struct part_row *kind_part(enum probe probe, unsigned part)
+{
+	unsigned number = part & ~PART_SECOND;
+
+	return number && number < kinds[probe]->parts_count ? &kinds[probe]->parts[number] : NULL;
 }
 
 static void add_words(char *to, size_t bytes, const char *before, const char *words)

@@ -6,11 +6,12 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/why.h"
 #include "output/format/pprof_shape.h"
-#include "bpf/shared/probe.h"
+#include "bpf/shared/sample.h"
 #include "capability/capability.h"
 
 struct allocators;
@@ -79,6 +80,13 @@ union kind_stats {
 #define KIND_STATS_FIT(of)                                                                         \
 	_Static_assert(sizeof(of) <= sizeof(union kind_stats), "KIND_STATS_BYTES")
 
+#define PART_FRAMES 2
+
+/* Leaf frames of a part of a stack (struct count_key.part), the last one the leaf; NULL: none. */
+struct part_row {
+	const char *frames[PART_FRAMES];
+};
+
 struct kind {
 	const char *name;	/* in URLs, bodies and folders */
 	const char *title;	/* of the probe's pictures */
@@ -90,7 +98,9 @@ struct kind {
 	bool at_switch;	    /* it sees threads leave their CPU; looks for those that are blocked */
 	bool at_tracepoint; /* stacks are taken in one: the tracing's own frames are their leaf */
 	bool holds;	    /* what its events are of is held until it is freed: the live heap */
-	uint64_t unit;	    /* weight of the kernel's side that makes one unit; 0: 1 */
+	/* weight of the kernel's side that makes one unit, of the probe's weight and of its second
+	 * value (PART_SECOND); 0: 1 */
+	uint64_t unit, second_unit;
 	const char *event_name; /* what is counted beside the weight; NULL: nothing */
 	const char *event_title;
 	struct pprof_shape pprof;
@@ -103,7 +113,11 @@ struct kind {
 	uint64_t recorded_max;
 	const struct pprof_page *pages; /* NULL: none */
 	const struct view_row *views;	/* by enum view (profile/view.h); NULL: it has one */
-	const struct param *params;	/* a row without a name ends them (select/param.h) */
+	const struct part_row *parts;	/* by a part's number; NULL: no part has frames */
+	size_t parts_count;
+	bool counts_empty;	    /* an event without weight counts as well: a call of no bytes */
+	bool second_apart;	    /* the second value is of events that the first one is not of */
+	const struct param *params; /* a row without a name ends them (select/param.h) */
 	struct kind_need needs[KIND_NEEDS_MAX];
 
 	/* What start() loads (kernel/preload.h); NULL ends the list. NULL: nothing, or objects of
@@ -135,8 +149,14 @@ PROBE_LIST(KIND_DECLARATION)
 /* Returns the row of a probe (bpf/shared/probe.h). */
 const struct kind *kind_get(enum probe probe);
 
-/* Converts a weight of the kernel's side to the probe's unit, rounded up. */
-uint64_t kind_weight(enum probe probe, uint64_t weight);
+/* Converts a weight of the kernel's side to the unit of the part's view, rounded up. */
+uint64_t kind_weight(enum probe probe, unsigned part, uint64_t weight);
+
+/* Returns whether a part's events are counted there; else they are counted without PART_SECOND. */
+bool kind_counts_events(enum probe probe, unsigned part);
+
+/* Returns the leaf frames of a part; NULL: it has none. */
+const struct part_row *kind_part(enum probe probe, unsigned part);
 
 /* Returns the number of the probe with that name (any case), or -ENOENT. */
 int kind_find(const char *name);

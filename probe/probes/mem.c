@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The probe mem: resident memory that page faults add. */
+#include "bpf/shared/sample.h"
 #include "hooks/tracer_memory.h"
 #include "probes/probe_needs.h"
 #include "select/param.h"
@@ -17,6 +18,11 @@ static const struct param params[] = {
 	 .help = "one sample for each so many bytes that page faults add, in the mean. 0: a "
 		 "sample for each fault"},
 	{0},
+};
+
+static const struct part_row parts[] = {
+	[PART_ANON] = {{"[anon]"}},   [PART_THP] = {{"[thp]"}}, [PART_FILE] = {{"[file]"}},
+	[PART_SHMEM] = {{"[shmem]"}}, [PART_COW] = {{"[cow]"}},
 };
 
 static int start_faults(struct probe_run *run, struct why *why)
@@ -44,6 +50,7 @@ const struct kind probe_mem = {
 	.deepflow = 3,
 	.recorded_max = 1ULL << 48,
 	.params = params,
+	PARTS(parts),
 	.needs = {NEEDS_PROGRAMS,
 		  {CAN_TYPED_TRACEPOINT},
 		  {CAN_PAGE_FAULTS},

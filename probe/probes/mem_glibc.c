@@ -48,6 +48,7 @@ static const struct pprof_shape inuse = {
 };
 
 static const struct view_row views[VIEWS] = {
+	[VIEW_ALL] = {.name = "alloc"},
 	[VIEW_INUSE] = {.name = "inuse",
 			.folder = "mem_glibc-inuse",
 			.title = "Memory In Use",

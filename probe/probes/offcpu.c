@@ -54,6 +54,10 @@ static const struct param params[] = {
 };
 /* clang-format on */
 
+static const struct part_row parts[] = {
+	[PART_RUNQUEUE] = {{"[runqueue]"}}, /* woken, but not on a CPU yet */
+};
+
 static const struct pprof_page pages[] = {
 	{"offcpu", NULL, 30, "time blocked, seen for seconds=N (30)"},
 	{0},
@@ -129,6 +133,7 @@ const struct kind probe_offcpu = {
 	.deepflow = 2,
 	.recorded_max = 1ULL << 56, /* ns: 2 years, of waits that end in the window */
 	.pages = pages,
+	PARTS(parts),
 	.params = params,
 	.measures = &measures,
 	.count = count_waits,

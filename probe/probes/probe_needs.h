@@ -15,6 +15,9 @@
 	{.what = CAN_READ_MAPS, .limit = NO_FILES}, {.what = CAN_OPEN_MAPPED, .limit = NO_FILES}
 /* clang-format on */
 
+/* The field of a row that has leaf frames for its parts. */
+#define PARTS(rows) .parts = (rows), .parts_count = sizeof(rows) / sizeof((rows)[0])
+
 /* Sample types of what allocates. */
 #define PPROF_ALLOCATED                                                                            \
 	{                                                                                          \

@@ -15,7 +15,7 @@
 #define NAME_BYTES_MAX (64u * 1024 * 1024)
 #define RECORDS_MAX    (256u * 1024)
 
-/* Creates a profile; its tree has room for `share` times what a collected one has. */
+/* Creates a profile of one view; its tree has room for `share` times what a collected one has. */
 static int new_with(struct profile **ret, enum probe probe, int64_t from, uint64_t period_ns,
 		    uint32_t share)
 {
@@ -39,7 +39,18 @@ static int new_with(struct profile **ret, enum probe probe, int64_t from, uint64
 
 int profile_new(struct profile **ret, enum probe probe, int64_t from, uint64_t period_ns)
 {
-	return new_with(ret, probe, from, period_ns, 1);
+	_cleanup_profile_ struct profile *profile = NULL;
+	int r = new_with(&profile, probe, from, period_ns, 1);
+
+	if (r == 0 && view_get(probe, VIEW_SECOND)) {
+		r = new_with(&profile->second, probe, from, period_ns, 1);
+		if (r == 0)
+			profile->second->view = VIEW_SECOND;
+	}
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(profile);
+	return 0;
 }
 
 int profile_new_like(struct profile **ret, const struct profile *like, bool places)
@@ -80,6 +91,7 @@ void profile_unref(struct profile *profile)
 {
 	if (!profile || --profile->refs > 0)
 		return;
+	profile_unref(profile->second);
 	tree_free(profile->tree);
 	records_free(profile->records);
 	free(profile->jfr_pids);
@@ -129,6 +141,16 @@ void profile_begin(struct profile *profile, int64_t real_ns)
 {
 	profile->from = profile->until = real_ns;
 	profile->began_ns = loop_now_ns();
+	if (profile->second)
+		profile_begin(profile->second, real_ns);
+}
+
+void profile_add_lost(struct profile *profile, uint64_t lost, uint64_t left_out)
+{
+	profile->lost += lost;
+	profile->left_out += left_out;
+	if (profile->second)
+		profile_add_lost(profile->second, lost, left_out);
 }
 
 void profile_set_until(struct profile *profile, int64_t until)
@@ -136,6 +158,8 @@ void profile_set_until(struct profile *profile, int64_t until)
 	profile->until = until;
 	if (until < profile->from)
 		profile->from = until - (int64_t)(loop_now_ns() - profile->began_ns);
+	if (profile->second)
+		profile_set_until(profile->second, until);
 }
 
 bool profile_is_jfr(const struct profile *profile, int pid)
@@ -181,7 +205,11 @@ int profile_merge(struct profile *profile, const struct profile *more)
 	profile->refused += more->refused;
 	for (size_t i = 0; i < more->jfr_count; i++)
 		profile_tell_jfr(profile, more->jfr_pids[i]);
-	return add_part(profile, more, TREE_ROOT);
+	int second =
+		profile->second && more->second ? profile_merge(profile->second, more->second) : 0;
+	int r = add_part(profile, more, TREE_ROOT);
+
+	return r < 0 ? r : second;
 }
 
 struct process_list {
@@ -230,6 +258,8 @@ void profile_drop_places(struct profile *profile)
 {
 	profile->places = false;
 	tree_drop_places(profile->tree);
+	if (profile->second)
+		profile_drop_places(profile->second);
 }
 
 int profile_select(struct profile **ret, const struct profile *from, int pid, bool places)
@@ -301,13 +331,13 @@ void profile_describe(const struct profile *profile, uint32_t start, const char 
 		      struct profile_meta *meta)
 {
 	const struct view_row *row = view_get(profile->probe, profile->view);
+	const char *unit = row->count_name ? row->count_name : kind_get(profile->probe)->count_name;
 	_cleanup_free_ struct profile_process *processes = NULL;
 	int64_t count = start == TREE_ROOT ? profile_processes(profile, &processes) : 1;
 
 	*meta = (struct profile_meta){
 		.title = profile->shows_events ? row->event_title : row->title,
-		.count_name = profile->shows_events ? row->event_name
-						    : kind_get(profile->probe)->count_name,
+		.count_name = profile->shows_events ? row->event_name : unit,
 		.event_name = profile->shows_events ? NULL : row->event_name,
 		.host = host,
 		.from = (time_t)(profile->from / (int64_t)NS_PER_S),

@@ -25,6 +25,11 @@ struct profile {
 	unsigned refs; /* loop thread only */
 	struct tree *tree;
 	struct records *records; /* weights of the tree's stacks by thread */
+	/*
+	 * The stacks with their second value (VIEW_SECOND), of the same time; NULL: the probe has
+	 * none, or this is a copy of one view.
+	 */
+	struct profile *second;
 	enum probe probe;
 	enum view view;	     /* VIEW_ALL by default */
 	int64_t from, until; /* loop_real_ns() */
@@ -45,7 +50,10 @@ struct profile {
 	size_t jfr_count;
 };
 
-/* Creates an empty profile with one reference. Returns 0 or -ENOMEM. */
+/*
+ * Creates an empty profile with one reference, and with a second one if the probe has a second
+ * value. Returns 0 or -ENOMEM.
+ */
 int profile_new(struct profile **ret, enum probe probe, int64_t from, uint64_t period_ns);
 /*
  * Creates an empty profile for a copy of `like`, with its probe, view, time and losses. It has room
@@ -80,10 +88,14 @@ int profile_add(struct profile *profile, const struct record *record, uint64_t e
 /* Sets its begin to now, which `real_ns` says. */
 void profile_begin(struct profile *profile, int64_t real_ns);
 
+/* Adds what was lost, and left out by the guard, in the time of the profile. */
+void profile_add_lost(struct profile *profile, uint64_t lost, uint64_t left_out);
+
 /* Sets its end. If the clock was set back meanwhile, `from` follows. */
 void profile_set_until(struct profile *profile, int64_t until);
 
-/* Adds `more` to `profile`, with its time. Returns 0, or -ENOSPC or -ENOMEM: a part was added. */
+/* Adds `more` to `profile`, with its time; their second profiles too, if both have one. Returns 0,
+ * or -ENOSPC or -ENOMEM: a part was added. */
 int profile_merge(struct profile *profile, const struct profile *more);
 
 /* A process, as its frame `[pid]comm` names it. */

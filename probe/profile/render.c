@@ -20,6 +20,7 @@ static int copy_plain(const struct profile *from, bool places, struct profile **
 
 	if (r < 0)
 		return r;
+	profile_unref(TAKE_PTR(made->second));
 	made->view = from->view;
 	made->places = places && from->places;
 	if (!made->places)
@@ -47,16 +48,22 @@ static bool wants_places(const struct render *render)
 	return false;
 }
 
+/* Returns the profile of the view that is asked for. */
+static const struct profile *view_of(const struct render *render, const struct profile *profile)
+{
+	return render->second ? profile->second : profile;
+}
+
 /* Merges the earlier profiles into a copy; the times are by the newest one's clock. */
 static int merge_earlier_profiles(const struct render *render, bool places, struct profile **ret)
 {
-	const struct profile *newest = render->profile;
+	const struct profile *newest = view_of(render, render->profile);
 	_cleanup_profile_ struct profile *merged = NULL;
 	int64_t from = newest->from;
 	int r = copy_plain(newest, places, &merged);
 
 	for (int i = 0; r == 0 && i < RENDER_BEFORE_MAX && render->before[i]; i++) {
-		const struct profile *before = render->before[i];
+		const struct profile *before = view_of(render, render->before[i]);
 
 		r = profile_merge(merged, before);
 		from -= before->until - before->from;
@@ -88,7 +95,7 @@ static int sort_by_container(const struct profile *from, bool places, struct pro
 
 static int prepare_profile(const struct render *render, struct profile **made)
 {
-	const struct profile *from = render->profile;
+	const struct profile *from = view_of(render, render->profile);
 	_cleanup_profile_ struct profile *merged = NULL;
 	bool places = wants_places(render);
 	int r = 0;
@@ -112,7 +119,7 @@ static int prepare_profile(const struct render *render, struct profile **made)
 
 static const struct profile *shown_profile(const struct render *render)
 {
-	return render->made ? render->made : render->profile;
+	return render->made ? render->made : view_of(render, render->profile);
 }
 
 static void write_all(struct render *render)

@@ -25,6 +25,7 @@ struct render {
 
 	/* the question */
 	struct profile *profile; /* render_submit() takes a reference */
+	bool second;		 /* its second profile, and those of `before` */
 	/*
 	 * Earlier profiles to be added, newest first; NULL: no more. render_submit() takes
 	 * references.

@@ -16,12 +16,14 @@ static void make_all(void)
 	for (int probe = 0; probe < PROBE_COUNT; probe++) {
 		const struct kind *kind = kind_get(probe);
 
-		all[probe] = (struct view_row){.name = "alloc",
-					       .folder = kind->name,
-					       .title = kind->title,
-					       .event_name = kind->event_name,
-					       .event_title = kind->event_title,
-					       .pprof = &kind->pprof};
+		all[probe] =
+			(struct view_row){.name = kind->views ? kind->views[VIEW_ALL].name : NULL,
+					  .folder = kind->name,
+					  .title = kind->title,
+					  .count_name = kind->count_name,
+					  .event_name = kind->event_name,
+					  .event_title = kind->event_title,
+					  .pprof = &kind->pprof};
 	}
 }
 

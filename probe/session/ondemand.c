@@ -77,6 +77,7 @@ static void show_profile(struct ondemand *ondemand, struct profile *profile)
 	const struct ondemand_setup *setup = &ondemand->all->setup;
 	struct render question = {
 		.profile = profile,
+		.second = ondemand->request.view == VIEW_SECOND,
 		.node = TREE_ROOT,
 		.icicle = ondemand->request.icicle,
 		.header = ondemand->request.header,
@@ -127,7 +128,7 @@ static void ondemand_drained(void *arg)
 	struct ondemand *ondemand = arg;
 	enum probe probe = ondemand->request.probe;
 
-	if (ondemand->request.view == VIEW_ALL)
+	if (!view_is_held(ondemand->request.view))
 		show_profile(ondemand, subscriber_profile(ondemand->subscriber, probe));
 	else
 		read_held(ondemand);

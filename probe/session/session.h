@@ -70,7 +70,7 @@ struct session_question {
 
 /*
  * Renders the profile so far as question->output: since the last file, and if that is less than 30
- * s ago with the period before; of views other than VIEW_ALL what is held now. Returns 0, or
+ * s ago with the period before; of VIEW_INUSE and VIEW_MMAP what is held now. Returns 0, or
  * -ENOENT if there is none, or -ENOMEM: then done() isn't called.
  */
 int session_fetch(struct session *session, const struct session_question *question);

@@ -91,6 +91,7 @@ static void fetch_drained(void *arg)
 	const struct profile *first = collected ? collected : current;
 	struct render question = {
 		.profile = current ? current : previous,
+		.second = asked->view == VIEW_SECOND,
 		.pid = asked->pid,
 		.node = TREE_ROOT,
 		.icicle = asked->icicle,
@@ -116,8 +117,9 @@ int session_fetch(struct session *session, const struct session_question *questi
 {
 	enum probe probe = question->probe;
 	bool collecting = session->subscriber && subscriber_profile(session->subscriber, probe);
+	bool held = view_is_held(question->view);
 
-	if (!collecting && (question->view != VIEW_ALL || !session->previous[probe]))
+	if (!collecting && (held || !session->previous[probe]))
 		return -ENOENT;
 	struct fetch *fetch = malloc(sizeof(*fetch));
 	if (!fetch)
@@ -125,8 +127,7 @@ int session_fetch(struct session *session, const struct session_question *questi
 	*fetch = (struct fetch){session->fetches, session, *question};
 	session->fetches = fetch;
 	if (collecting)
-		engine_drain(session->setup.engine,
-			     question->view == VIEW_ALL ? fetch_drained : fetch_view_drained,
+		engine_drain(session->setup.engine, held ? fetch_view_drained : fetch_drained,
 			     fetch);
 	else
 		fetch_drained(fetch);

@@ -148,5 +148,7 @@ void session_rotate(struct session *session, uint32_t probes)
 		profile_unref(session->previous[probe]);
 		session->previous[probe] = profile;
 		write_files(session, profile, &session->applied);
+		if (profile->second && profile->second->weight)
+			write_files(session, profile->second, &session->applied);
 	}
 }

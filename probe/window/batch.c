@@ -12,6 +12,7 @@
 #include "python/pycode.h"
 
 #include "base/grow.h"
+#include "kind/kind.h"
 
 #define TEXT_MAX (64 * 1024 * 1024)
 
@@ -115,8 +116,12 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 
 void batch_events(const struct batch *batch, uint64_t events[PROBE_COUNT])
 {
-	for (size_t i = 0; i < batch->count; i++)
-		events[batch->stacks[i].key.probe] += batch->stacks[i].count.events;
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct batch_stack *stack = &batch->stacks[i];
+
+		if (kind_counts_events(stack->key.probe, stack->part))
+			events[stack->key.probe] += stack->count.events;
+	}
 	for (size_t i = 0; i < batch->recorded_count; i++)
 		events[batch->recorded[i].probe] += jfrfile_events(batch->recorded[i].file);
 }

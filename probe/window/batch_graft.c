@@ -7,13 +7,6 @@
 #include "base/cleanup.h"
 #include "kind/kind.h"
 
-/* The leaf frames of parts that have one. */
-static const char *const part_frames[PART_COUNT] = {
-	[PART_RUNQUEUE] = "[runqueue]", /* woken, but not on a CPU yet */
-	[PART_ANON] = "[anon]",		[PART_THP] = "[thp]", [PART_FILE] = "[file]",
-	[PART_SHMEM] = "[shmem]",	[PART_COW] = "[cow]",
-};
-
 /* Writes where the frame is in its file. `module` is a buffer that the frame then borrows. */
 static void set_place(struct frame *frame, const struct code *code, struct module *module)
 {
@@ -164,6 +157,14 @@ static int64_t graft_frames(struct grafting *grafting, int64_t node, const struc
 	return node;
 }
 
+/* Adds the leaf frames of the stack's part; NULL: it has none. */
+static int64_t graft_part(struct tree *tree, int64_t node, const struct part_row *part)
+{
+	for (size_t i = 0; part && i < PART_FRAMES && part->frames[i]; i++)
+		node = tree_marker(tree, node, part->frames[i]);
+	return node;
+}
+
 int64_t batch_graft(struct grafting *grafting, int64_t node, const struct batch *batch,
 		    const struct batch_stack *stack, const struct merged *frames,
 		    struct grafted *grafted)
@@ -173,7 +174,5 @@ int64_t batch_graft(struct grafting *grafting, int64_t node, const struct batch 
 		node = graft_marker(grafting->tree, node, FRAME_JVM, grafted);
 	else
 		node = graft_frames(grafting, node, batch, stack, frames, grafted);
-	if (stack->part < PART_COUNT && part_frames[stack->part])
-		node = tree_marker(grafting->tree, node, part_frames[stack->part]);
-	return node;
+	return graft_part(grafting->tree, node, kind_part(stack->key.probe, stack->part));
 }

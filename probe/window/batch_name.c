@@ -48,21 +48,32 @@ static void add_weight(struct profile *profile, const struct batch_stack *stack,
 		result->unrecorded += stack->count.events;
 }
 
+/* Returns the sink's profile for stacks with the first value, or with the second one. */
+static struct profile *profile_of(const struct sink *sink, bool second)
+{
+	return second ? sink->profile->second : sink->profile;
+}
+
 static void add_to_sink(const struct batch *batch, const struct sink *sink,
-			struct grafting *grafting, const struct batch_stack *stack,
+			struct grafting graftings[2], const struct batch_stack *stack,
 			const struct merged *frames, struct batch_result *result)
 {
+	bool second = stack->part & PART_SECOND;
+	struct profile *profile = profile_of(sink, second);
+	struct grafting *grafting = &graftings[second];
 	struct grafted grafted = {0};
 	int64_t node = buf_error(&batch->text);
 
+	if (!profile)
+		return;
 	if (node == 0)
-		node = profile_thread(sink->profile, &stack->who, sink->detail.thread_frame);
+		node = profile_thread(profile, &stack->who, sink->detail.thread_frame);
 	if (node >= 0)
 		node = batch_graft(grafting, node, batch, stack, frames, &grafted);
 	if (node >= 0) {
-		add_weight(sink->profile, stack, (uint32_t)node, &grafted.in_library, result);
+		add_weight(profile, stack, (uint32_t)node, &grafted.in_library, result);
 	} else {
-		sink->profile->refused += stack->count.events;
+		profile->refused += stack->count.events;
 		result->refused += stack->count.events;
 	}
 }
@@ -75,7 +86,7 @@ static void add_to_sinks(const struct batch *batch, struct grafting *graftings,
 		const struct sink *sink = &batch->sinks[s];
 
 		if (stack->subscribers & sink->bit && sink->profile->probe == stack->key.probe)
-			add_to_sink(batch, sink, &graftings[s], stack, frames, result);
+			add_to_sink(batch, sink, &graftings[2 * s], stack, frames, result);
 	}
 }
 
@@ -95,11 +106,16 @@ static bool is_managed(const struct code *code)
 	return code->place == CODE_PYTHON || code->place == CODE_JAVA;
 }
 
+static bool is_mapped(const struct batch_stack *stack)
+{
+	return stack->part == PART_MAPPED && kind_get(stack->key.probe)->holds;
+}
+
 /* Returns whether an allocator or the C library mapped memory for itself. */
 static bool is_own_mapping(const struct batch *batch, const struct batch_stack *stack,
 			   const struct merged *frames)
 {
-	if (stack->part != PART_MAPPED || !stack->frames_count)
+	if (!is_mapped(stack) || !stack->frames_count)
 		return false;
 	struct allocating_frame leaf = frame_of(batch, frames[0]);
 	for (size_t i = 1; i < stack->frames_count; i++) {
@@ -160,13 +176,13 @@ static void put_stack(const struct batch *batch, struct grafting *graftings,
 		      const struct batch_stack *stack, const struct merged *frames,
 		      struct batch_result *result)
 {
-	if (stack->subscribers)
+	if (stack->subscribers && kind_counts_events(stack->key.probe, stack->part))
 		result->truncated[stack->key.probe][stack->truncated] += stack->count.events;
 	if (stack->subscribers && stack->inline_unknown)
 		result->inline_unknown += stack->count.events;
 	if (stack->subscribers && stack->untold)
 		result->untold += stack->count.events;
-	if (stack->part != PART_MAPPED)
+	if (!is_mapped(stack))
 		add_to_sinks(batch, graftings, stack, frames, result);
 }
 
@@ -199,23 +215,27 @@ static uint64_t count_unnamed(const struct batch *batch)
 static void put_stacks(const struct batch *batch, const struct batch_entry *order,
 		       struct batch_result *result)
 {
-	struct grafting *graftings = calloc(batch->sinks_count + 1, sizeof(*graftings));
+	/* two of each sink: for the first and the second value */
+	struct grafting *graftings = calloc(2 * batch->sinks_count + 1, sizeof(*graftings));
 
 	if (!graftings) {
 		refuse_all(batch, result);
 		return;
 	}
-	for (size_t s = 0; s < batch->sinks_count; s++) {
-		if (batch->count > FEW)
-			(void)profile_reserve(batch->sinks[s].profile, batch->count);
-		grafting_init(&graftings[s], batch, batch->sinks[s].profile->tree,
-			      &batch->sinks[s].detail);
+	for (size_t g = 0; g < 2 * batch->sinks_count; g++) {
+		const struct sink *sink = &batch->sinks[g / 2];
+		struct profile *profile = profile_of(sink, g % 2);
+
+		if (profile && batch->count > FEW)
+			(void)profile_reserve(profile, batch->count);
+		if (profile)
+			grafting_init(&graftings[g], batch, profile->tree, &sink->detail);
 	}
 	for (size_t i = 0; i < batch->count; i++)
 		put_stack(batch, graftings, &batch->stacks[order[i].stack],
 			  batch->frames + order[i].frames, result);
-	for (size_t s = 0; s < batch->sinks_count; s++)
-		grafting_done(&graftings[s]);
+	for (size_t g = 0; g < 2 * batch->sinks_count; g++)
+		grafting_done(&graftings[g]);
 	free(graftings);
 }
 
@@ -255,7 +275,7 @@ void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct stack
 	symbolizer_count_unnamed(symbolizer, count_unnamed(batch));
 	for (size_t s = 0; s < batch->sinks_count; s++) {
 		profile_set_until(batch->sinks[s].profile, until);
-		batch->sinks[s].profile->lost += batch->sinks[s].lost;
-		batch->sinks[s].profile->left_out += batch->sinks[s].left_out;
+		profile_add_lost(batch->sinks[s].profile, batch->sinks[s].lost,
+				 batch->sinks[s].left_out);
 	}
 }

@@ -13,7 +13,7 @@
 struct batch_stack {
 	struct record_who who; /* with a reference to its container */
 	uint32_t tid, cpu;
-	enum count_part part;
+	uint16_t part; /* struct count_key.part */
 	uint64_t time_ns;
 	const struct symbol_file *program; /* only compared, no reference; NULL: unknown */
 	struct stack_key key;

@@ -108,7 +108,10 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 {
 	const struct target_table *table = targets_table(drain->setup.targets);
 	const struct stack_key *key = &counted->key.stack;
-	uint64_t events = counted->count.events;
+	bool counts =
+		key->probe >= PROBE_COUNT || kind_counts_events(key->probe, counted->key.part);
+	uint64_t events = counts ? counted->count.events : 0;
+	uint64_t samples = counts ? counted->count.samples : 0;
 	struct target *target =
 		stack ? target_table_find(table, key->tgid, stack->target_id) : NULL;
 	enum truncation truncated = TRUNCATED_NOT;
@@ -121,7 +124,7 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 		return;
 	}
 	if (!target && target_table_was_rejected(table, key->tgid, stack->target_id)) {
-		drain->stats.unwanted[key->probe] += counted->count.samples;
+		drain->stats.unwanted[key->probe] += samples;
 		return;
 	}
 	if (!target) {
@@ -136,8 +139,8 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 	    window_carry(drain->window, stack, drain->ended_window + 1) < 0)
 		drain_lose(drain, key->probe, LOST_STACK_MISSING, counted->count.waiting);
 	struct counted weighed = *counted;
-	weighed.count.weight = kind_weight(key->probe, counted->count.weight);
-	if (!weighed.count.weight)
+	weighed.count.weight = kind_weight(key->probe, counted->key.part, counted->count.weight);
+	if (!weighed.count.weight && !(events && kind_get(key->probe)->counts_empty))
 		return;
 	if (!bits && target->match.unnamed) {
 		drain_lose(drain, key->probe, LOST_CONTAINER_UNKNOWN, events);
@@ -148,7 +151,7 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 	if (!bits && unknown & 1u << key->probe)
 		drain_lose(drain, key->probe, LOST_PROCESS_UNKNOWN, events);
 	else if (!bits)
-		drain->stats.unwanted[key->probe] += counted->count.samples;
+		drain->stats.unwanted[key->probe] += samples;
 	bits &= ~drain->setup.told_by_others(drain->setup.arg, target, key->probe);
 	/* A subscriber that began in the middle of the window may ask what is held of it. */
 	if (!bits && !kind_get(key->probe)->holds)

@@ -109,7 +109,7 @@ static void refuse_view(enum probe probe, struct answer *answer)
 
 	snprintf(message, sizeof(message), "%s has no views", kind_get(probe)->name);
 	for (int i = VIEW_ALL + 1; i < VIEWS; i++) {
-		const struct view_row *row = view_get(probe, i);
+		const struct view_row *row = view_get(probe, (enum view)i);
 
 		if (row && !len)
 			len = (size_t)snprintf(message, sizeof(message), "view must be one of %s",
@@ -133,13 +133,24 @@ static bool check_age(enum view view, const struct query *query, struct answer *
 		return true;
 	if (query->min_age < 0 || query->min_age > AGE_MAX)
 		message = "min_age must be a number from 0 to 31536000";
-	else if (view == VIEW_ALL)
+	else if (!view_is_held(view))
 		message = of_held.text;
 	else if (query->seconds > 0 && query->min_age >= query->seconds)
 		message = "min_age must be less than seconds: what came before isn't seen then";
 	if (message)
 		answer_failed(answer, 400, message);
 	return !message;
+}
+
+/* Returns whether the query's value is the name of the probe's second one. */
+static bool is_second(enum probe probe, const char *value)
+{
+	return value && view_find(probe, value) == VIEW_SECOND;
+}
+
+static bool is_count(const struct query *query)
+{
+	return query->value && strcasecmp(query->value, "count") == 0;
 }
 
 static bool check_view(enum probe probe, const struct query *query, struct query_choice *choice,
@@ -151,6 +162,8 @@ static bool check_view(enum probe probe, const struct query *query, struct query
 		refuse_view(probe, answer);
 		return false;
 	}
+	if (!query->view && is_second(probe, query->value))
+		view = VIEW_SECOND;
 	if (!check_age((enum view)view, query, answer))
 		return false;
 	*choice = (struct query_choice){
@@ -177,10 +190,21 @@ static void refuse_value(struct answer *answer)
 	answer_failed(answer, 400, message);
 }
 
+static const char *message_on_value(enum probe probe, struct why *buf)
+{
+	const struct view_row *second = view_get(probe, VIEW_SECOND);
+
+	if (!second)
+		return "value must be count";
+	why_set(buf, "value must be count or %s", second->name);
+	return buf->text;
+}
+
 static bool check_query(enum probe probe, const struct output *output, const struct query *query,
 			struct query_choice *choice, struct answer *answer)
 {
 	const char *message = NULL;
+	struct why buf;
 
 	if (query->pid != QUERY_NONE && (query->pid < 1 || query->pid > PID_MAX))
 		message = "pid must be a number from 1 to 4194304";
@@ -191,15 +215,15 @@ static bool check_query(enum probe probe, const struct output *output, const str
 		message = "icicle must be 0 or 1";
 	else if (query->header < QUERY_NONE || query->header > 1)
 		message = "header must be 0 or 1";
-	else if (query->value && strcasecmp(query->value, "count") != 0)
-		message = "value must be count";
-	else if (query->value && output->values)
+	else if (query->value && !is_count(query) && !is_second(probe, query->value))
+		message = message_on_value(probe, &buf);
+	else if (is_count(query) && output->values)
 		message = "value is not for pb.gz: it has both values";
 	if (message) {
 		answer_failed(answer, 400, message);
 		return false;
 	}
-	if (query->value && !kind_get(probe)->event_name) {
+	if (is_count(query) && !kind_get(probe)->event_name) {
 		refuse_value(answer);
 		return false;
 	}
@@ -260,7 +284,7 @@ static void start_ondemand(const struct services *services, enum probe probe,
 		.detail = {.thread_frame = true},
 		.icicle = is_icicle(spec, query),
 		.header = query->header == 1,
-		.events = query->value != NULL,
+		.events = is_count(query),
 		.output = waiting->output,
 		.done = profile_fetched,
 		.arg = waiting,
@@ -315,7 +339,7 @@ void flamegraph_fetch(const struct services *services, const char *name, const s
 		.pid = query->pid > 0 ? (int)query->pid : 0,
 		.icicle = is_icicle(session_spec(services->flamegraph), query),
 		.header = query->header == 1,
-		.events = query->value != NULL,
+		.events = is_count(query),
 		.output = output,
 		.done = profile_fetched,
 		.arg = waiting,

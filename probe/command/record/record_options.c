@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "loop/loop.h"
 #include "command/command.h"
+#include "command/record/record_view.h"
 #include "proc/proc.h"
 #include "session/settings.h"
 #include "kind/kind.h"
@@ -23,7 +24,6 @@
 #define HZ_MAX		    1000
 #define SECONDS_MAX	    1e9
 #define DEFAULT_PATH	    "stackprobe.svg"
-#define GO_ON		    (-1)
 #define OPTION_VIEW	    256
 #define OPTION_NATIVE_STACK 257
 #define OPTION_FRAME_DETAIL 258
@@ -52,8 +52,7 @@ static const char usage[] =
 	"      --container NAME     processes of a container, by its name or id; may be repeated\n"
 	"      --cgroup PATH        processes of a cgroup and of those below it; may be repeated\n"
 	"  -e, --event PROBE,...    what is recorded (default %s)\n"
-	"      --view VIEW          of %s: alloc (default); inuse, mmap: what the processes "
-	"hold\n"
+	"      --view VIEW          of io: time; of %s: inuse, mmap: what the processes hold\n"
 	"                           at the end, theirs or the recording's, of what they got; "
 	"peak:\n"
 	"                           inuse when it was largest, looked at once a second\n"
@@ -177,17 +176,6 @@ static int take_probe(struct record_options *options, char *part)
 	return GO_ON;
 }
 
-static int take_view(struct record_options *options, const char *name)
-{
-	options->peak = strcasecmp(name, "peak") == 0;
-	int view = view_find(kind_of_heap(), options->peak ? "inuse" : name);
-
-	if (view < 0)
-		return usage_error("no such view (there are alloc, inuse, mmap, peak)", name);
-	options->view = (enum view)view;
-	return GO_ON;
-}
-
 static int take_detail(struct record_options *options, const char *name)
 {
 	static const char *const details[] = {
@@ -266,7 +254,7 @@ static int take_option(struct record_options *options, int c)
 	case 'e':
 		return each_part(options, optarg, take_probe);
 	case OPTION_VIEW:
-		return take_view(options, optarg);
+		return record_view_take(options, optarg);
 	case OPTION_FRAME_DETAIL:
 		return take_detail(options, optarg);
 	case OPTION_NATIVE_STACK:
@@ -378,14 +366,10 @@ static int check_record_options(struct record_options *options)
 
 	if (r != GO_ON)
 		return r;
-	if (options->view != VIEW_ALL && !(options->probes & 1u << kind_of_heap())) {
-		char what[64];
-
-		snprintf(what, sizeof(what), "--view is of the probe %s",
-			 kind_get(kind_of_heap())->name);
-		return usage_error(what, NULL);
-	}
-	if (options->view != VIEW_ALL && options->tids_count)
+	r = record_view_choose(options);
+	if (r != GO_ON)
+		return r;
+	if (view_is_held(options->view) && options->tids_count)
 		return usage_error("what a process holds is no thread's: --view takes no -t", NULL);
 	r = choose_output(options);
 	if (r == GO_ON && options->header && options->writes_file &&
@@ -493,11 +477,11 @@ int record_options_path(const struct record_options *options, enum probe probe, 
 			size_t bytes)
 {
 	bool several = (options->probes & (options->probes - 1)) != 0;
-	const struct view_row *view = view_get(probe, options->view);
+	const struct view_row *view = view_get(probe, record_view_of(options, probe));
 	size_t all = strlen(options->path), end = several ? strlen(options->output->extension) : 0;
 	const char *extension = options->path + all - end;
 	int len = several ? snprintf(path, bytes, "%.*s%s.%s", (int)(all - end), options->path,
-				     view ? view->folder : kind_get(probe)->name, extension)
+				     view->folder, extension)
 			  : snprintf(path, bytes, "%s", options->path);
 
 	return len >= 0 && (size_t)len < bytes ? 0 : -ENAMETOOLONG;

@@ -23,7 +23,8 @@ struct record_options {
 	size_t tids_count;
 	char **command;		     /* argv of the command, borrowed; NULL: none */
 	uint32_t probes;	     /* bit set of enum probe */
-	enum view view;		     /* of the live heap */
+	const char *view_name;	     /* borrowed; NULL: none was given */
+	enum view view;		     /* that view, of a probe that is recorded and has it */
 	bool peak;		     /* VIEW_INUSE when it was largest, not at the end */
 	uint64_t duration_ns;	     /* 0: no limit */
 	uint64_t period_ns;	     /* sampling period */

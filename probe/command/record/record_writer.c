@@ -38,7 +38,7 @@ static void report_causes(const struct record_writer *writer)
 	_cleanup_free_ struct engine_stats *stats = calloc(1, sizeof(*stats));
 	const char *before = " (";
 
-	if (!stats || writer->options->view != VIEW_ALL)
+	if (!stats || record_view_of(writer->options, writer->probe) != VIEW_ALL)
 		return;
 	engine_stats(writer->core->engine, stats);
 	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++) {
@@ -139,6 +139,7 @@ static void submit_render(struct record_writer *writer, struct profile *profile)
 {
 	struct render question = {
 		.profile = profile,
+		.second = record_view_of(writer->options, writer->probe) == VIEW_SECOND,
 		.node = TREE_ROOT,
 		.host = writer->core->host,
 		.lines = engine_lines(writer->core->engine),
@@ -205,7 +206,7 @@ static void write_next(struct record_writer *writer)
 		writer->done(writer->arg);
 		return;
 	}
-	if (kind_get(writer->probe)->holds && writer->options->view != VIEW_ALL)
+	if (view_is_held(record_view_of(writer->options, writer->probe)))
 		read_held(writer);
 	else
 		submit_render(writer, subscriber_profile(writer->subscriber, writer->probe));

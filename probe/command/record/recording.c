@@ -371,7 +371,7 @@ static int begin_recording(struct recording *recording)
 		recording_fail(recording, "can't record", strerror(-r));
 		return r;
 	}
-	if (recording->options->view != VIEW_ALL && recording->options->command)
+	if (view_is_held(recording->options->view) && recording->options->command)
 		engine_keep_ended(recording->core.engine);
 	r = arm_processes(recording, &why);
 	if (r < 0) {

@@ -136,12 +136,12 @@ static void allocations_need_sessions_or_returns(void **state)
 static void times_are_rounded_up_to_the_unit(void **state)
 {
 	(void)state;
-	assert_int_equal(kind_weight(PROBE_ONCPU, 1), 1);
-	assert_int_equal(kind_weight(PROBE_OFFCPU, 0), 0);
-	assert_int_equal(kind_weight(PROBE_OFFCPU, 1), 1);
-	assert_int_equal(kind_weight(PROBE_OFFCPU, 1000), 1);
-	assert_int_equal(kind_weight(PROBE_OFFCPU, 1001), 2);
-	assert_true(kind_weight(PROBE_OFFCPU, UINT64_MAX) == UINT64_MAX / 1000 + 1);
+	assert_int_equal(kind_weight(PROBE_ONCPU, PART_ALL, 1), 1);
+	assert_int_equal(kind_weight(PROBE_OFFCPU, PART_ALL, 0), 0);
+	assert_int_equal(kind_weight(PROBE_OFFCPU, PART_ALL, 1), 1);
+	assert_int_equal(kind_weight(PROBE_OFFCPU, PART_ALL, 1000), 1);
+	assert_int_equal(kind_weight(PROBE_OFFCPU, PART_ALL, 1001), 2);
+	assert_true(kind_weight(PROBE_OFFCPU, PART_ALL, UINT64_MAX) == UINT64_MAX / 1000 + 1);
 }
 
 /* A NULL in a row would be found by the first picture, pprof or upload of that probe. */
