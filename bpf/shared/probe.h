@@ -10,7 +10,8 @@
 	X(ONCPU, oncpu) \
 	X(OFFCPU, offcpu) \
 	X(MEM, mem) \
-	X(MEM_GLIBC, mem_glibc)
+	X(MEM_GLIBC, mem_glibc) \
+	X(IO, io)
 /* clang-format on */
 
 #define PROBE_NUMBER(number, name) PROBE_##number,

@@ -18,7 +18,7 @@
  * programs check for them. */
 static const struct {
 	const char *type;
-	const char *fields[28];
+	const char *fields[32];
 } wanted[] = {
 	{"task_struct",
 	 {"flags",
@@ -47,7 +47,12 @@ static const struct {
 	  "min_flt",
 	  "maj_flt",
 	  "utask",
-	  "thread"}},
+	  "thread",
+	  "thread_info",
+	  "files"}},
+	{"pt_regs", {"orig_x0", "syscallno"}}, /* arm64 */
+	{"files_struct", {"fdt"}},
+	{"fdtable", {"max_fds", "fd"}},
 	{"mm_struct",
 	 {"exec_vm", "total_vm", "data_vm", "map_count", "start_code", "end_code", "uprobes_state",
 	  "rss_stat", "mm_mt", "context"}},
@@ -55,7 +60,8 @@ static const struct {
 	{"vm_area_struct", {"vm_start", "vm_end", "vm_flags", "vm_pgoff", "vm_file"}},
 	{"file", {"f_inode"}},
 	{"inode",
-	 {"i_ino", "i_size", "i_sb", "i_ctime_sec", "i_ctime_nsec", "__i_ctime", "i_ctime"}},
+	 {"i_ino", "i_size", "i_sb", "i_ctime_sec", "i_ctime_nsec", "__i_ctime", "i_ctime",
+	  "i_mode", "i_rdev"}},
 	{"super_block", {"s_dev"}},
 	{"uprobe_task", {"return_instances", "xol_vaddr", "vaddr"}},
 	{"return_instance", {"stack", "orig_ret_vaddr", "next"}},

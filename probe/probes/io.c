@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The probe io: bytes that system calls read and wrote, by the stack that made the call. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "base/cleanup.h"
+#include "bpf/shared/io_calls.h"
+#include "io.skel.h"
+#include "kernel/tracer_part.h"
+#include "probes/probe_needs.h"
+#include "profile/view.h"
+#include "select/param.h"
+
+struct io_params {
+	int64_t time; /* count the time in the calls as well */
+};
+PARAMS_FIT(struct io_params);
+
+static const struct param params[] = {
+	{"io_time", PARAM_NUMBER_OF(struct io_params, time), .max = 1,
+	 .help = "1: the time in the calls is counted as well (`value=time`). The entry of each "
+		 "system call on the host costs some 0.1 us then, as its return does anyway"},
+	{0},
+};
+
+struct io_number {
+	uint16_t number;
+	uint8_t call; /* enum io_call */
+};
+
+static const struct io_number calls[] = {
+	{SYS_read, IO_IN},
+	{SYS_pread64, IO_IN},
+	{SYS_readv, IO_IN},
+	{SYS_preadv, IO_IN},
+	{SYS_preadv2, IO_IN},
+	{SYS_write, IO_OUT},
+	{SYS_pwrite64, IO_OUT},
+	{SYS_writev, IO_OUT},
+	{SYS_pwritev, IO_OUT},
+	{SYS_pwritev2, IO_OUT},
+	{SYS_recvfrom, IO_RECEIVE},
+	{SYS_recvmsg, IO_RECEIVE3},
+	{SYS_sendto, IO_OUT},
+	{SYS_sendmsg, IO_OUT},
+	{SYS_recvmmsg, IO_MESSAGES_IN},
+	{SYS_sendmmsg, IO_MESSAGES_OUT},
+	{SYS_sendfile, IO_COPY_10},
+	{SYS_splice, IO_COPY_02},
+	{SYS_copy_file_range, IO_COPY_02},
+};
+
+/* Numbers of 32-bit code. Source: arch/x86/entry/syscalls/syscall_32.tbl,
+ * arch/arm/tools/syscall.tbl
+ */
+static const struct io_number narrow_calls[] = {
+	{3, IO_IN},
+	{4, IO_OUT},
+	{145, IO_IN},  /* readv */
+	{146, IO_OUT}, /* writev */
+	{180, IO_IN},  /* pread64 */
+	{181, IO_OUT}, /* pwrite64 */
+	{187, IO_COPY_10},
+	{239, IO_COPY_10},
+#ifdef __x86_64__
+	{313, IO_COPY_02}, /* splice */
+	{333, IO_IN},	   /* preadv */
+	{334, IO_OUT},	   /* pwritev */
+	{337, IO_MESSAGES_IN},
+	{345, IO_MESSAGES_OUT},
+	{369, IO_OUT}, /* sendto */
+	{370, IO_OUT}, /* sendmsg */
+	{371, IO_RECEIVE},
+	{372, IO_RECEIVE3},
+	{377, IO_COPY_02}, /* copy_file_range */
+	{378, IO_IN},	   /* preadv2 */
+	{379, IO_OUT},	   /* pwritev2 */
+#else
+	{289, IO_OUT},	   /* send */
+	{290, IO_OUT},	   /* sendto */
+	{291, IO_RECEIVE}, /* recv */
+	{292, IO_RECEIVE},
+	{296, IO_OUT}, /* sendmsg */
+	{297, IO_RECEIVE3},
+	{340, IO_COPY_02}, /* splice */
+	{361, IO_IN},	   /* preadv */
+	{362, IO_OUT},	   /* pwritev */
+	{365, IO_MESSAGES_IN},
+	{374, IO_MESSAGES_OUT},
+	{391, IO_COPY_02}, /* copy_file_range */
+	{392, IO_IN},	   /* preadv2 */
+	{393, IO_OUT},	   /* pwritev2 */
+#endif
+	{417, IO_MESSAGES_IN}, /* recvmmsg_time64 */
+};
+
+#define PARTS_OF(direction, frame)                                                                 \
+	[IO_PART(direction, IO_FILE)] = {{frame, "[file]"}},                                       \
+			    [IO_PART(direction, IO_SOCKET)] = {{frame, "[socket]"}},               \
+			    [IO_PART(direction, IO_PIPE)] = {{frame, "[pipe]"}},                   \
+			    [IO_PART(direction, IO_TTY)] = {{frame, "[tty]"}},                     \
+			    [IO_PART(direction, IO_OTHER)] = {{frame, "[other]"}}
+
+static const struct part_row parts[] = {
+	PARTS_OF(IO_READ, "[read]"),
+	PARTS_OF(IO_WRITE, "[write]"),
+	PARTS_OF(IO_PEEKED, "[peek]"),
+	PARTS_OF(IO_TRUNCATED, "[trunc]"),
+};
+
+static const struct pprof_shape in_call = {
+	.values = {{"calls", "count", PPROF_EVENTS},
+		   {"io_time", "nanoseconds", PPROF_WEIGHT, 1000}},
+	.period_type = "",
+	.period_unit = "",
+};
+
+static const struct view_row views[VIEWS] = {
+	[VIEW_ALL] = {.name = "bytes"},
+	[VIEW_SECOND] = {.name = "time",
+			 .folder = "io-time",
+			 .title = "Time in I/O Calls",
+			 .count_name = "us",
+			 .event_name = "calls",
+			 .event_title = "I/O Calls",
+			 .pprof = &in_call},
+};
+
+static void fill_calls(volatile const uint8_t to[IO_CALLS_MAX], const struct io_number *rows,
+		       size_t count)
+{
+	uint8_t *table = (uint8_t *)(uintptr_t)to; /* constant from the load on */
+
+	for (size_t i = 0; i < count; i++)
+		table[rows[i].number] = rows[i].call;
+}
+
+static int load_calls(struct probe_run *run, struct why *why)
+{
+	struct io_bpf *bpf = tracer_open(run->tracer, io);
+
+	if (!bpf)
+		return -errno;
+	tracer_set_stacks(bpf);
+	fill_calls(bpf->rodata->io_calls, calls, ARRAY_SIZE(calls));
+	fill_calls(bpf->rodata->io_narrow_calls, narrow_calls, ARRAY_SIZE(narrow_calls));
+	bpf_program__set_autoattach(bpf->progs.begin_call, false);
+	bpf_program__set_autoattach(bpf->progs.end_thread, false);
+	return tracer_load_own(run->tracer, bpf, bpf->skeleton, &run->own,
+			       "the programs on system calls can't be loaded", why);
+}
+
+static void detach(struct bpf_link **link)
+{
+	bpf_link__destroy(*link);
+	*link = NULL;
+}
+
+static int attach(struct bpf_link **link, const struct bpf_program *program)
+{
+	if (!*link)
+		*link = bpf_program__attach(program);
+	return *link ? 0 : -errno;
+}
+
+/* Attaches what only the time in calls needs, or detaches it. */
+static int set_timed(struct io_bpf *bpf, bool timed, struct why *why)
+{
+	int r = 0;
+
+	if (!timed) {
+		bpf->bss->io_timed = 0;
+		detach(&bpf->links.begin_call);
+		detach(&bpf->links.end_thread);
+		return 0;
+	}
+	r = attach(&bpf->links.end_thread, bpf->progs.end_thread);
+	if (r == 0)
+		r = attach(&bpf->links.begin_call, bpf->progs.begin_call);
+	if (r == 0)
+		bpf->bss->io_timed = 1;
+	else
+		tracer_explain(why, r, "the begin of system calls can't be seen");
+	return r;
+}
+
+static int start_calls(struct probe_run *run, struct why *why)
+{
+	const struct io_params *wanted = run->settings;
+	int r = run->own ? 0 : load_calls(run, why);
+
+	return r < 0 ? r : set_timed(tracer_own_bpf(run->own), wanted->time, why);
+}
+
+static void stop_calls(struct probe_run *run)
+{
+	tracer_unload(&run->own);
+}
+
+const struct kind probe_io = {
+	.name = "io",
+	.title = "I/O",
+	.count_name = "bytes",
+	.for_users = true,
+	.counts_empty = true,
+	.second_unit = 1000, /* ns */
+	.event_name = "calls",
+	.event_title = "I/O Calls",
+	.pprof = {.values = {{"calls", "count", PPROF_EVENTS}, {"io", "bytes", PPROF_WEIGHT}},
+		  .period_type = "",
+		  .period_unit = ""},
+	.upload = {"io", "stackprobe-io", ".bytes", "bytes", 100},
+	.deepflow = 4,
+	.views = views,
+	.params = params,
+	PARTS(parts),
+	.needs = {NEEDS_PROGRAMS, {CAN_TYPED_TRACEPOINT}, NEEDS_DATA, NEEDS_FILE_NAMES},
+	.start = start_calls,
+	.stop = stop_calls,
+};
