@@ -4,7 +4,7 @@
 # Programs with known stacks: frame pointers kept, nothing inlined.
 PROGRAMFLAGS := -O1 -g -Wall -Wextra -Werror -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
                 -fno-optimize-sibling-calls -fno-inline -pthread -Itest/programs
-PROGRAMFOLDERS := $(addprefix test/programs/,cpu wait memory life)
+PROGRAMFOLDERS := $(addprefix test/programs/,cpu wait memory io life)
 PROGRAMHEADERS := $(wildcard test/programs/*.h $(PROGRAMFOLDERS:=/*.h))
 PROGRAMS := $(addprefix build/test/programs/,$(basename $(notdir $(wildcard $(PROGRAMFOLDERS:=/*.c) \
               $(PROGRAMFOLDERS:=/*.cc))))) \
@@ -91,7 +91,7 @@ build/test/programs/gocalls build/test/programs/gomalloc: build/test/programs/%:
 	$(Q)CGO_ENABLED=1 $(GOBUILD) -o $@ $<
 
 ifneq ($(shell command -v javac 2>/dev/null),)
-PROGRAMS += build/test/programs/Natively.class
+PROGRAMS += build/test/programs/Natively.class build/test/programs/Moves.class
 endif
 # What a VM tells of its compiled code, and a program that has much of it; for all VMs from 8 on.
 JVMTI := $(patsubst %/bin/javac,%/include,$(realpath $(shell command -v javac 2>/dev/null)))

@@ -32,6 +32,15 @@ void loaded_remove(struct tracer *tracer, const struct bpf_object *object, int p
 	tracer->loaded_count = left;
 }
 
+bool loaded_is(const struct tracer *tracer, const struct loadable *which)
+{
+	for (size_t i = 0; i < tracer->loaded_count; i++) {
+		if (tracer->loaded[i].which == which)
+			return true;
+	}
+	return false;
+}
+
 void loaded_stop(struct tracer *tracer)
 {
 	for (size_t i = tracer->loaded_count; i > 0; i--) {
@@ -48,13 +57,14 @@ void loaded_stop(struct tracer *tracer)
 /* An object of a probe's own. */
 struct own_object {
 	struct tracer *tracer;
+	const struct loadable *which;
 	void *bpf;
-	struct bpf_object_skeleton *skeleton;
 };
 
-static const struct bpf_object *object_of(const struct own_object *own)
+/* Returns the first member of each skeleton. */
+static struct bpf_object_skeleton *skeleton_of(const struct own_object *own)
 {
-	return *own->skeleton->obj;
+	return *(struct bpf_object_skeleton **)own->bpf;
 }
 
 static void unload_own(void *arg)
@@ -62,30 +72,25 @@ static void unload_own(void *arg)
 	tracer_unload(arg);
 }
 
-static int load_own(const struct own_object *own)
-{
-	int r = tracer_share_maps(own->tracer->life->obj, *own->skeleton->obj);
-
-	if (r == 0)
-		r = bpf_object__load_skeleton(own->skeleton);
-	return r < 0 ? r : bpf_object__attach_skeleton(own->skeleton);
-}
-
-int tracer_load_own(struct tracer *tracer, void *bpf, struct bpf_object_skeleton *skeleton,
-		    void **own, const char *what, struct why *why)
+int tracer_load_own(struct tracer *tracer, const struct loadable *which, void **own,
+		    const char *what, struct why *why)
 {
 	struct own_object *mine = calloc(1, sizeof(*mine));
 	int r = -ENOMEM;
 
 	if (mine) {
-		*mine = (struct own_object){tracer, bpf, skeleton};
-		*own = mine;
-		loaded_add(tracer, &(struct loaded){object_of(mine), -1, unload_own, own});
-		r = load_own(mine);
-	} else {
-		bpf_object__destroy_skeleton(skeleton);
-		free(bpf);
+		*mine = (struct own_object){tracer, which, tracer_take(tracer, which)};
+		r = mine->bpf ? 0 : -errno;
 	}
+	if (r < 0) {
+		free(mine);
+		tracer_explain(why, r, what);
+		return r;
+	}
+	*own = mine;
+	loaded_add(tracer,
+		   &(struct loaded){which->object(mine->bpf), -1, unload_own, own, which});
+	r = bpf_object__attach_skeleton(skeleton_of(mine));
 	if (r < 0) {
 		tracer_explain(why, r, what);
 		tracer_unload(own);
@@ -99,9 +104,8 @@ void tracer_unload(void **own)
 
 	if (!mine)
 		return;
-	loaded_remove(mine->tracer, object_of(mine), -1);
-	bpf_object__destroy_skeleton(mine->skeleton);
-	free(mine->bpf);
+	loaded_remove(mine->tracer, mine->which->object(mine->bpf), -1);
+	mine->which->destroy(mine->bpf);
 	free(mine);
 }
 

@@ -30,6 +30,7 @@ struct loaded {
 	 */
 	void (*stop)(void *arg);
 	void *arg;
+	const struct loadable *which; /* NULL: not known */
 };
 #define LOADED_MAX 32
 
@@ -112,6 +113,9 @@ void tracer_wait_for_programs(const struct tracer *tracer);
 /* Adds an object to what is loaded, or takes it out; an object that is there stays once. */
 void loaded_add(struct tracer *tracer, const struct loaded *loaded);
 void loaded_remove(struct tracer *tracer, const struct bpf_object *object, int program_fd);
+
+/* Returns whether a probe has loaded this object of its own. */
+bool loaded_is(const struct tracer *tracer, const struct loadable *which);
 
 /* Has the owners of all that is loaded stop it, the last one first. */
 void loaded_stop(struct tracer *tracer);
@@ -327,13 +331,39 @@ bool tracer_records_in_tasks(const struct bpf_object *sched);
 void *tracer_loaded(const struct loadable *which, void *bpf, int r);
 
 /*
- * Loads an opened skeleton (its address and its member `skeleton`) with the maps of `life`, and
- * attaches all its programs: what a probe with an object of its own needs. *own keeps it until
- * tracer_unload(), which tracer_stop() calls as well. Takes over the skeleton. Errors as
- * tracer_start(); `what` begins the sentence.
+ * Defines loadable_NAME, the object of a probe's own, and NAME_loads for the probe's row:
+ * open_NAME(from) opens the skeleton name_bpf and sets its constants; errno says why it can't.
  */
-int tracer_load_own(struct tracer *tracer, void *bpf, struct bpf_object_skeleton *skeleton,
-		    void **own, const char *what, struct why *why);
+#define OWN_OBJECT(name)                                                                           \
+	static const struct loadable loadable_##name;                                              \
+	LOADABLE_FUNCTIONS(name)                                                                   \
+	static void *load_##name(const struct load_from *from)                                     \
+	{                                                                                          \
+		struct name##_bpf *bpf = open_##name(from);                                        \
+		int r = bpf ? tracer_share_maps(from->life, bpf->obj) : 0;                         \
+                                                                                                   \
+		if (bpf && r == 0)                                                                 \
+			r = name##_bpf__load(bpf);                                                 \
+		return bpf ? tracer_loaded(&loadable_##name, bpf, r) : NULL;                       \
+	}                                                                                          \
+	static bool has_##name(const struct tracer *tracer)                                        \
+	{                                                                                          \
+		return loaded_is(tracer, &loadable_##name);                                        \
+	}                                                                                          \
+	static const struct loadable loadable_##name = {                                           \
+		.load = load_##name,                                                               \
+		LOADABLE_FIELDS(name),                                                             \
+		.is_loaded = has_##name,                                                           \
+	};                                                                                         \
+	static const struct loadable *const name##_loads[] = {&loadable_##name, NULL};
+
+/*
+ * Takes the object that OWN_OBJECT() defines, which was loaded ahead or is loaded now, and attaches
+ * all its programs. *own keeps it until tracer_unload(), which tracer_stop() calls as well. Errors
+ * as tracer_start(); `what` begins the sentence.
+ */
+int tracer_load_own(struct tracer *tracer, const struct loadable *which, void **own,
+		    const char *what, struct why *why);
 void tracer_unload(void **own);
 
 /* Returns the skeleton that *own keeps. */

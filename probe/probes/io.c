@@ -136,20 +136,21 @@ static void fill_calls(volatile const uint8_t to[IO_CALLS_MAX], const struct io_
 		table[rows[i].number] = rows[i].call;
 }
 
-static int load_calls(struct probe_run *run, struct why *why)
+static struct io_bpf *open_io(const struct load_from *from)
 {
-	struct io_bpf *bpf = tracer_open(run->tracer, io);
+	struct io_bpf *bpf = tracer_open(from->tracer, io);
 
 	if (!bpf)
-		return -errno;
+		return NULL;
 	tracer_set_stacks(bpf);
 	fill_calls(bpf->rodata->io_calls, calls, ARRAY_SIZE(calls));
 	fill_calls(bpf->rodata->io_narrow_calls, narrow_calls, ARRAY_SIZE(narrow_calls));
 	bpf_program__set_autoattach(bpf->progs.begin_call, false);
 	bpf_program__set_autoattach(bpf->progs.end_thread, false);
-	return tracer_load_own(run->tracer, bpf, bpf->skeleton, &run->own,
-			       "the programs on system calls can't be loaded", why);
+	return bpf;
 }
+
+OWN_OBJECT(io)
 
 static void detach(struct bpf_link **link)
 {
@@ -188,8 +189,11 @@ static int set_timed(struct io_bpf *bpf, bool timed, struct why *why)
 static int start_calls(struct probe_run *run, struct why *why)
 {
 	const struct io_params *wanted = run->settings;
-	int r = run->own ? 0 : load_calls(run, why);
+	int r = 0;
 
+	if (!run->own)
+		r = tracer_load_own(run->tracer, &loadable_io, &run->own,
+				    "the programs on system calls can't be loaded", why);
 	return r < 0 ? r : set_timed(tracer_own_bpf(run->own), wanted->time, why);
 }
 
@@ -216,6 +220,7 @@ const struct kind probe_io = {
 	.params = params,
 	PARTS(parts),
 	.needs = {NEEDS_PROGRAMS, {CAN_TYPED_TRACEPOINT}, NEEDS_DATA, NEEDS_FILE_NAMES},
+	.loads = io_loads,
 	.start = start_calls,
 	.stop = stop_calls,
 };
