@@ -17,7 +17,7 @@ static void make_all(void)
 		const struct kind *kind = kind_get(probe);
 
 		all[probe] =
-			(struct view_row){.name = kind->views ? kind->views[VIEW_ALL].name : NULL,
+			(struct view_row){.name = kind->views ? kind->views[VIEW_ALL].name : "all",
 					  .folder = kind->name,
 					  .title = kind->title,
 					  .count_name = kind->count_name,

@@ -13,13 +13,13 @@ static void list_views(struct buf *to)
 {
 	for (int i = 0; i < PROBE_COUNT * VIEWS; i++) {
 		const struct view_row *row = view_get(i / VIEWS, (enum view)(i % VIEWS));
-		bool known = !row || !row->name;
+		bool known = !row || view_find(i / VIEWS, row->name) < 0;
 
 		for (int before = 0; before < i && !known; before++) {
 			const struct view_row *other =
 				view_get(before / VIEWS, (enum view)(before % VIEWS));
 
-			known = other && other->name && strcasecmp(other->name, row->name) == 0;
+			known = other && strcasecmp(other->name, row->name) == 0;
 		}
 		if (!known)
 			buf_printf(to, "%s, ", row->name);

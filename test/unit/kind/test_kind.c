@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bpf/shared/io_calls.h"
 #include "kind/kind.h"
 #include "profile/view.h"
 
@@ -142,6 +143,25 @@ static void times_are_rounded_up_to_the_unit(void **state)
 	assert_int_equal(kind_weight(PROBE_OFFCPU, PART_ALL, 1000), 1);
 	assert_int_equal(kind_weight(PROBE_OFFCPU, PART_ALL, 1001), 2);
 	assert_true(kind_weight(PROBE_OFFCPU, PART_ALL, UINT64_MAX) == UINT64_MAX / 1000 + 1);
+	assert_int_equal(kind_weight(PROBE_IO, 1, 1001), 1001);
+	assert_int_equal(kind_weight(PROBE_IO, 1 | PART_SECOND, 1001), 2);
+}
+
+static void parts_have_the_leaf_frames_of_their_probe(void **state)
+{
+	const struct part_row *part = kind_part(PROBE_IO, IO_PART(IO_WRITE, IO_TTY));
+
+	(void)state;
+	assert_string_equal(part->frames[0], "[write]");
+	assert_string_equal(part->frames[1], "[tty]");
+	assert_ptr_equal(kind_part(PROBE_IO, IO_PART(IO_WRITE, IO_TTY) | PART_SECOND), part);
+	assert_null(kind_part(PROBE_IO, PART_ALL));
+	assert_null(kind_part(PROBE_IO, PART_SECOND));
+	assert_null(kind_part(PROBE_IO, IO_PART(IO_DIRECTIONS, 0)));
+	assert_string_equal(kind_part(PROBE_OFFCPU, PART_RUNQUEUE)->frames[0], "[runqueue]");
+	assert_null(kind_part(PROBE_ONCPU, 1));
+	assert_true(kind_counts_events(PROBE_IO, 1));
+	assert_false(kind_counts_events(PROBE_IO, 1 | PART_SECOND));
 }
 
 /* A NULL in a row would be found by the first picture, pprof or upload of that probe. */
@@ -235,6 +255,7 @@ int main(void)
 		cmocka_unit_test(off_cpu_needs_a_typed_tracepoint_and_nothing_stands_in),
 		cmocka_unit_test(allocations_need_sessions_or_returns),
 		cmocka_unit_test(times_are_rounded_up_to_the_unit),
+		cmocka_unit_test(parts_have_the_leaf_frames_of_their_probe),
 		cmocka_unit_test(every_probe_has_all_its_words),
 		cmocka_unit_test(every_view_has_all_its_words),
 		cmocka_unit_test(one_probe_is_of_the_clock_and_one_of_the_heap),

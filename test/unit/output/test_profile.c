@@ -94,6 +94,36 @@ static void merging_covers_both_times_and_adds_losses(void **state)
 	assert_int_equal(node_count(profile->tree), 3);
 }
 
+/* A probe with a second value has a profile of it beside the first one, in all that is done. */
+static void a_second_value_is_a_profile_beside_the_first_one(void **state)
+{
+	_cleanup_profile_ struct profile *profile = NULL, *more = NULL, *plain = new_profile(100);
+	struct profile_meta meta;
+
+	(void)state;
+	assert_null(plain->second);
+	assert_int_equal(profile_new(&profile, PROBE_IO, 100, 0), 0);
+	assert_int_equal(profile_new(&more, PROBE_IO, 50, 0), 0);
+	add(more, "[1]a", "x", FRAME_TYPE_NATIVE, 3);
+	add(more->second, "[1]a", "x", FRAME_TYPE_NATIVE, 40);
+	add(profile->second, "[1]a", "x", FRAME_TYPE_NATIVE, 2);
+	profile_add_lost(more, 5, 6);
+	assert_int_equal(profile_merge(profile, more), 0);
+	assert_int_equal(weight_of(profile->tree), 3);
+	assert_int_equal(weight_of(profile->second->tree), 42);
+	assert_int_equal(profile->second->from, 50);
+	assert_int_equal(profile->lost, 5);
+	assert_int_equal(profile->second->lost, 5);
+	assert_int_equal(profile->second->left_out, 6);
+	profile_set_until(profile, 300);
+	assert_int_equal(profile->second->until, 300);
+	profile_describe(profile, TREE_ROOT, "host", &meta);
+	assert_string_equal(meta.count_name, "bytes");
+	profile_describe(profile->second, TREE_ROOT, "host", &meta);
+	assert_string_equal(meta.count_name, "us");
+	assert_string_equal(meta.title, "Time in I/O Calls");
+}
+
 static void the_description_counts_processes_losses_and_truncated_weight(void **state)
 {
 	_cleanup_profile_ struct profile *profile = new_profile(100);
@@ -318,6 +348,7 @@ int main(void)
 		cmocka_unit_test(an_empty_profile_has_no_process),
 		cmocka_unit_test(selecting_takes_all_incarnations_of_a_pid_and_no_other),
 		cmocka_unit_test(merging_covers_both_times_and_adds_losses),
+		cmocka_unit_test(a_second_value_is_a_profile_beside_the_first_one),
 		cmocka_unit_test(the_description_counts_processes_losses_and_truncated_weight),
 		cmocka_unit_test(a_profile_of_waits_has_time_and_their_number),
 		cmocka_unit_test(a_view_has_titles_of_its_own_and_a_copy_has_them_too),
