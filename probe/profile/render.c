@@ -93,6 +93,22 @@ static int sort_by_container(const struct profile *from, bool places, struct pro
 	return 0;
 }
 
+/* Leaves out what isn't chosen, of what was made so far or else of `from`. */
+static int choose_stacks(const struct render *render, const struct profile *from,
+			 struct profile **made)
+{
+	struct profile *chosen;
+
+	if (!stack_choice_chooses(&render->choice))
+		return 0;
+	int r = profile_choose(&chosen, *made ? *made : from, &render->choice);
+	if (r < 0)
+		return r;
+	profile_unref(*made);
+	*made = chosen;
+	return 0;
+}
+
 static int prepare_profile(const struct render *render, struct profile **made)
 {
 	const struct profile *from = view_of(render, render->profile);
@@ -114,7 +130,7 @@ static int prepare_profile(const struct render *render, struct profile **made)
 		r = render_copy(from, places, made);
 	if (r == 0 && render->events)
 		profile_show_events(*made);
-	return r;
+	return r == 0 ? choose_stacks(render, from, made) : r;
 }
 
 static const struct profile *shown_profile(const struct render *render)
@@ -131,6 +147,7 @@ static void write_all(struct render *render)
 	profile_describe(profile, render->node, render->host, meta);
 	meta->icicle = render->icicle;
 	meta->header = render->header;
+	meta->by_value = render->choice.by_value;
 	meta->places = render->places;
 	meta->pprof_labels = render->labels;
 	for (int i = 0; i < RENDER_OUTPUTS_MAX && render->error == 0; i++) {

@@ -7,6 +7,7 @@
 #include "loop/worker.h"
 #include "output/format/output.h"
 #include "profile/profile.h"
+#include "profile/stack_choice.h"
 #include "stack/places.h"
 
 #define RENDER_OUTPUTS_MAX 2
@@ -37,6 +38,7 @@ struct render {
 	bool icicle; /* a picture with the root on top */
 	bool header; /* folded text begins with the line that tells what it is of */
 	bool events; /* show events instead of weights (`node` is TREE_ROOT) */
+	struct stack_choice choice; /* only these stacks (`node` is TREE_ROOT) */
 	enum pprof_labels labels;
 	const char *host;
 	const struct render_lines *lines; /* borrowed; NULL: no source lines */

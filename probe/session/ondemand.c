@@ -82,6 +82,7 @@ static void show_profile(struct ondemand *ondemand, struct profile *profile)
 		.icicle = ondemand->request.icicle,
 		.header = ondemand->request.header,
 		.events = ondemand->request.events,
+		.choice = ondemand->request.choice,
 		.host = setup->host,
 		.lines = engine_lines(setup->engine),
 		.outputs = {ondemand->request.output},

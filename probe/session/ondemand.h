@@ -8,6 +8,7 @@
 #include "proc/permission.h"
 #include "engine/engine.h"
 #include "profile/profile_files.h"
+#include "profile/stack_choice.h"
 #include "profile/view.h"
 
 #define ONDEMAND_MAX 8
@@ -41,6 +42,7 @@ struct ondemand_request {
 	bool icicle; /* a picture with the root on top */
 	bool header; /* folded text begins with the line that tells what it is of */
 	bool events; /* show events instead of weights */
+	struct stack_choice choice;
 	const struct output *output;
 	/* Gets 0 or a negative errno, and the content, which it may take over. */
 	void (*done)(void *arg, int error, struct buf *content);

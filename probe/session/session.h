@@ -13,6 +13,7 @@
 #include "profile/profile_files.h"
 #include "select/spec.h"
 #include "session/uploads.h"
+#include "profile/stack_choice.h"
 #include "profile/view.h"
 
 struct session;
@@ -62,6 +63,7 @@ struct session_question {
 	bool icicle;	     /* a picture with the root on top */
 	bool header;	     /* folded text begins with the line that tells what it is of */
 	bool events;	     /* show events instead of weights */
+	struct stack_choice choice;
 	const struct output *output;
 	/* Gets 0 or a negative errno, and the content, which it may take over. */
 	void (*done)(void *arg, int error, struct buf *content);

@@ -186,25 +186,19 @@ static int64_t same_frame(struct tree *into, const struct tree *from, uint32_t n
 	return known[number] - 1;
 }
 
-static int merge_nodes(struct tree *into, const struct tree *from, uint32_t start, uint32_t *same)
+/* Copies what `parts` says of each node. */
+static int merge_nodes(struct tree *into, const struct tree *from, const uint8_t *parts,
+		       uint32_t *same)
 {
-	_cleanup_free_ uint8_t *parts = calloc(from->count, sizeof(*parts));
 	_cleanup_free_ uint32_t *known = calloc(frames_count(from->frames), sizeof(*known));
 
-	if (!parts || !known)
+	if (!known)
 		return -ENOMEM;
-	if (start == TREE_ROOT && tree_reserve(into, from->count) < 0)
-		return -ENOMEM;
-	for (uint32_t i = start; i != TREE_ROOT; i = from->nodes[i].parent)
-		parts[i] = PART_FRAME;
-	parts[start] = PART_WEIGHT;
-	if (start == TREE_ROOT)
+	if (parts[TREE_ROOT] == PART_WEIGHT)
 		add_both(into, TREE_ROOT, &from->nodes[TREE_ROOT]);
 	for (uint32_t i = 1; i < from->count; i++) {
 		const struct node *node = &from->nodes[i];
 
-		if (parts[node->parent] == PART_WEIGHT)
-			parts[i] = PART_WEIGHT;
 		if (parts[i] == PART_NONE)
 			continue;
 		int64_t id = same_frame(into, from, node->frame, known);
@@ -221,8 +215,43 @@ static int merge_nodes(struct tree *into, const struct tree *from, uint32_t star
 
 int tree_merge(struct tree *into, const struct tree *from, uint32_t start, uint32_t **numbers)
 {
+	_cleanup_free_ uint8_t *parts = calloc(from->count, sizeof(*parts));
+
 	*numbers = calloc(from->count, sizeof(**numbers));
-	return *numbers ? merge_nodes(into, from, start, *numbers) : -ENOMEM;
+	if (!parts || !*numbers)
+		return -ENOMEM;
+	if (start == TREE_ROOT && tree_reserve(into, from->count) < 0)
+		return -ENOMEM;
+	for (uint32_t i = start; i != TREE_ROOT; i = from->nodes[i].parent)
+		parts[i] = PART_FRAME;
+	parts[start] = PART_WEIGHT;
+	for (uint32_t i = start + 1; i < from->count; i++) {
+		if (parts[from->nodes[i].parent] == PART_WEIGHT)
+			parts[i] = PART_WEIGHT;
+	}
+	return merge_nodes(into, from, parts, *numbers);
+}
+
+int tree_merge_some(struct tree *into, const struct tree *from,
+		    bool (*wants)(void *arg, uint64_t weight), void *arg, uint32_t **numbers)
+{
+	_cleanup_free_ uint8_t *parts = calloc(from->count, sizeof(*parts));
+
+	*numbers = calloc(from->count, sizeof(**numbers));
+	if (!parts || !*numbers)
+		return -ENOMEM;
+	for (uint32_t i = (uint32_t)from->count; i-- > 0;) {
+		if (from->nodes[i].self && wants(arg, from->nodes[i].self))
+			parts[i] = PART_WEIGHT;
+		if (parts[i] && !parts[from->nodes[i].parent])
+			parts[from->nodes[i].parent] = PART_FRAME;
+	}
+	int r = merge_nodes(into, from, parts, *numbers);
+	for (size_t i = 0; i < from->count; i++) {
+		if (parts[i] != PART_WEIGHT)
+			(*numbers)[i] = TREE_ROOT;
+	}
+	return r;
 }
 
 struct frame tree_frame_of(const struct tree *tree, uint32_t node)

@@ -73,6 +73,11 @@ void tree_show_events(struct tree *tree);
  * was added; -ENOMEM if a part may have been added, or *numbers is NULL. */
 int tree_merge(struct tree *into, const struct tree *from, uint32_t node, uint32_t **numbers);
 
+/* Adds those stacks of `from` whose weight wants(arg, weight) wants; *numbers has their nodes, no
+ * others. Otherwise as tree_merge(). */
+int tree_merge_some(struct tree *into, const struct tree *from,
+		    bool (*wants)(void *arg, uint64_t weight), void *arg, uint32_t **numbers);
+
 /* Returns a node's frame; its pointers are borrowed from the tree. */
 struct frame tree_frame_of(const struct tree *tree, uint32_t node);
 

@@ -12,8 +12,9 @@
  * meaning here is none. */
 static const char *const keys[] = {"pid",   "seconds", "icicle", "follow", "min_age",
 				   "value", "view",    "header", "every",  "count",
-				   "unit",  "step",    "debug",	 "gc",	   "rate"};
-#define KEYS_SHOWN 12
+				   "unit",  "step",    "top",	 "min",	   "max",
+				   "sort",  "debug",   "gc",	 "rate"};
+#define KEYS_SHOWN 16
 
 static const char *query_text(struct MHD_Connection *mhd, const char *key)
 {
@@ -59,6 +60,10 @@ void http_query_read(struct MHD_Connection *mhd, struct query *query, struct not
 		.every = query_number(mhd, "every"),
 		.count = query_number(mhd, "count"),
 		.step = query_number(mhd, "step"),
+		.top = query_number(mhd, "top"),
+		.min = query_number(mhd, "min"),
+		.max = query_number(mhd, "max"),
+		.sort = query_text(mhd, "sort"),
 		.unit = query_text(mhd, "unit"),
 		.value = query_text(mhd, "value"),
 		.view = query_text(mhd, "view"),

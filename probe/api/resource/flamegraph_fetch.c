@@ -18,6 +18,7 @@
 #define SECONDS_MAX 600
 #define PID_MAX	    4194304
 #define AGE_MAX	    31536000 /* s, a year */
+#define STACKS_MAX  1000000
 
 struct waiting {
 	struct answer *answer;
@@ -100,6 +101,7 @@ void flamegraph_need(const char *name, const struct query *query, struct need *n
 struct query_choice {
 	enum view view;
 	uint64_t min_age_ns;
+	struct stack_choice stacks;
 };
 
 static void refuse_view(enum probe probe, struct answer *answer)
@@ -153,6 +155,37 @@ static bool is_count(const struct query *query)
 	return query->value && strcasecmp(query->value, "count") == 0;
 }
 
+/* Checks which stacks are wanted, by their values. Returns what is wrong; NULL: nothing. */
+static const char *check_stacks(const struct output *output, const struct query *query)
+{
+	bool is_text =
+		strcmp(output->extension, "folded") == 0 || strcmp(output->extension, "jsonl") == 0;
+
+	if (query->top != QUERY_NONE && (query->top < 1 || query->top > STACKS_MAX))
+		return "top must be a number from 1 to 1000000";
+	if (query->min < QUERY_NONE || query->max < QUERY_NONE || query->max == 0)
+		return "min and max must be whole numbers, of the unit of the values; max from 1 "
+		       "on";
+	if (query->max > 0 && query->min > query->max)
+		return "min must not be more than max";
+	if (query->sort && strcasecmp(query->sort, "name") != 0 &&
+	    strcasecmp(query->sort, "value") != 0)
+		return "sort must be name or value";
+	return query->sort && !is_text ? "sort is for folded and jsonl" : NULL;
+}
+
+static struct stack_choice choice_of(const struct query *query)
+{
+	bool is_sorted = query->sort ? strcasecmp(query->sort, "value") == 0 : query->top > 0;
+
+	return (struct stack_choice){
+		.min = query->min > 0 ? (uint64_t)query->min : 0,
+		.max = query->max > 0 ? (uint64_t)query->max : 0,
+		.top = query->top > 0 ? (uint64_t)query->top : 0,
+		.by_value = is_sorted,
+	};
+}
+
 static bool check_view(enum probe probe, const struct query *query, struct query_choice *choice,
 		       struct answer *answer)
 {
@@ -169,6 +202,7 @@ static bool check_view(enum probe probe, const struct query *query, struct query
 	*choice = (struct query_choice){
 		.view = (enum view)view,
 		.min_age_ns = query->min_age > 0 ? (uint64_t)query->min_age * NS_PER_S : 0,
+		.stacks = choice_of(query),
 	};
 	return true;
 }
@@ -176,7 +210,7 @@ static bool check_view(enum probe probe, const struct query *query, struct query
 /* Lists the probes that count something beside their weight. */
 static void refuse_value(struct answer *answer)
 {
-	char message[128] = "value=count is for";
+	char message[256] = "value=count is for";
 	size_t len = strlen(message);
 	const char *comma = "";
 
@@ -219,6 +253,8 @@ static bool check_query(enum probe probe, const struct output *output, const str
 		message = message_on_value(probe, &buf);
 	else if (is_count(query) && output->values)
 		message = "value is not for pb.gz: it has both values";
+	else
+		message = check_stacks(output, query);
 	if (message) {
 		answer_failed(answer, 400, message);
 		return false;
@@ -285,6 +321,7 @@ static void start_ondemand(const struct services *services, enum probe probe,
 		.icicle = is_icicle(spec, query),
 		.header = query->header == 1,
 		.events = is_count(query),
+		.choice = choice->stacks,
 		.output = waiting->output,
 		.done = profile_fetched,
 		.arg = waiting,
@@ -340,6 +377,7 @@ void flamegraph_fetch(const struct services *services, const char *name, const s
 		.icicle = is_icicle(session_spec(services->flamegraph), query),
 		.header = query->header == 1,
 		.events = is_count(query),
+		.choice = choice.stacks,
 		.output = output,
 		.done = profile_fetched,
 		.arg = waiting,

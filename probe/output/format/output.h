@@ -38,6 +38,7 @@ struct profile_meta {
 	uint32_t recorded;  /* processes whose stacks their Java VM recorded (JFR) */
 	bool icicle;	    /* draw the root on top */
 	bool header;	    /* folded text begins with folded_header.h's line */
+	bool by_value;	    /* lines of text in order of their values, the largest first */
 	const struct pprof_shape *pprof;
 	const struct places *places; /* source lines of the tree's places; NULL: unknown */
 	enum pprof_labels pprof_labels;
@@ -63,7 +64,8 @@ struct output {
 const struct output *output_find(const char *extension);
 
 /*
- * Writes folded text: a line `a;b;c 12` for each stack, root first, sorted. Names are escaped
+ * Writes folded text: a line `a;b;c 12` for each stack, root first, sorted by name or
+ * meta->by_value. Names are escaped
  * (escape.h) and carry the suffix of their frame's kind ("_[k]"). Each line of a subtree begins
  * with the frames that lead to the subtree, without the root.
  */

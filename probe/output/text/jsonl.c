@@ -148,6 +148,13 @@ static void add_record(struct buf *out, const struct record *record, const struc
 	buf_char(out, '\n');
 }
 
+static int compare_weights(const void *a, const void *b)
+{
+	const struct record *left = a, *right = b;
+
+	return (left->weight < right->weight) - (left->weight > right->weight);
+}
+
 int jsonl_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 		struct buf *out)
 {
@@ -159,6 +166,8 @@ int jsonl_write(const struct tree *tree, uint32_t start, const struct profile_me
 
 	if (count < 0)
 		return (int)count;
+	if (meta->by_value && count)
+		qsort(records, (size_t)count, sizeof(*records), compare_weights);
 	for (int64_t i = 0; i < count && r == 0; i++) {
 		if (!stack.path_count || !is_same_stack(&records[i].key, &stack.key))
 			r = make_stack(&stack, tree, &records[i], start);

@@ -8,7 +8,10 @@ static const struct query none = {.pid = QUERY_NONE,
 				  .seconds = QUERY_NONE,
 				  .icicle = QUERY_NONE,
 				  .follow = QUERY_NONE,
-				  .min_age = QUERY_NONE};
+				  .min_age = QUERY_NONE,
+				  .top = QUERY_NONE,
+				  .min = QUERY_NONE,
+				  .max = QUERY_NONE};
 
 static void assert_answer(const char *name, const struct query *query, unsigned status,
 			  const char *message)
@@ -112,6 +115,26 @@ static void a_count_is_of_probes_that_have_one(void **state)
 	assert_answer("mem.pb.gz", &query, 400, "value is not for pb.gz: it has both values");
 }
 
+static void stacks_are_chosen_by_numbers(void **state)
+{
+	struct query query = none;
+
+	(void)state;
+	query.top = 0;
+	assert_answer("oncpu.folded", &query, 400, "top must be a number from 1 to 1000000");
+	query = none;
+	query.max = 0;
+	assert_answer("oncpu.folded", &query, 400, "min and max must be whole numbers");
+	query.max = 3;
+	query.min = 4;
+	assert_answer("oncpu.svg", &query, 400, "min must not be more than max");
+	query = none;
+	query.sort = "size";
+	assert_answer("oncpu.folded", &query, 400, "sort must be name or value");
+	query.sort = "Value";
+	assert_answer("oncpu.svg", &query, 400, "sort is for folded and jsonl");
+}
+
 static void names_are_probes_and_formats(void **state)
 {
 	(void)state;
@@ -132,6 +155,7 @@ int main(void)
 		cmocka_unit_test(only_what_is_held_has_an_age),
 		cmocka_unit_test(an_age_is_a_number_of_seconds_up_to_a_year),
 		cmocka_unit_test(a_count_is_of_probes_that_have_one),
+		cmocka_unit_test(stacks_are_chosen_by_numbers),
 		cmocka_unit_test(names_are_probes_and_formats),
 	};
 
