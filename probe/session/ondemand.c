@@ -14,6 +14,9 @@ struct ondemand {
 	struct ondemand_request request;
 	struct subscriber *subscriber;
 	bool armed;    /* its time counts, from `began` on */
+	unsigned left; /* intervals still to begin or end; 0: no number ends them */
+	unsigned rendering;
+	bool given_up; /* it is freed when nothing is being rendered any more */
 	int64_t began; /* of loop_real_ns() */
 	uint64_t began_ns;
 	struct loop_timer end;
@@ -33,6 +36,16 @@ int ondemands_new(struct ondemands **ret, const struct ondemand_setup *setup)
 	return 0;
 }
 
+static void stop_sampling(struct ondemand *ondemand)
+{
+	const struct ondemand_setup *setup = &ondemand->all->setup;
+
+	loop_timer_cancel(setup->loop, &ondemand->end);
+	engine_forget(setup->engine, ondemand);
+	if (ondemand->subscriber)
+		engine_unsubscribe(setup->engine, TAKE_PTR(ondemand->subscriber));
+}
+
 static void forget_ondemand(struct ondemand *ondemand)
 {
 	struct ondemands *all = ondemand->all;
@@ -41,19 +54,36 @@ static void forget_ondemand(struct ondemand *ondemand)
 		if (all->running[i] == ondemand)
 			all->running[i] = NULL;
 	}
-	loop_timer_cancel(all->setup.loop, &ondemand->end);
-	engine_forget(all->setup.engine, ondemand);
-	if (ondemand->subscriber)
-		engine_unsubscribe(all->setup.engine, ondemand->subscriber);
+	stop_sampling(ondemand);
 	free(ondemand);
 }
 
 static void finish_ondemand(struct ondemand *ondemand, int error, struct buf *content)
 {
 	struct ondemand_request request = ondemand->request;
+	bool is_told = ondemand->given_up;
 
 	forget_ondemand(ondemand);
-	request.done(request.arg, error, content);
+	if (is_told)
+		return;
+	if (request.interval)
+		request.interval(request.arg, error, NULL, content);
+	else
+		request.done(request.arg, error, content);
+}
+
+/* Ends a session; if something is still being rendered it is freed after that. */
+static void ondemand_cancel_with(struct ondemand *ondemand, int error)
+{
+	const struct ondemand_request *request = &ondemand->request;
+
+	if (!ondemand->rendering) {
+		finish_ondemand(ondemand, error, NULL);
+		return;
+	}
+	stop_sampling(ondemand);
+	ondemand->given_up = true;
+	request->interval(request->arg, error, NULL, NULL);
 }
 
 void ondemands_free(struct ondemands *ondemands)
@@ -72,6 +102,31 @@ static void ondemand_rendered(void *arg, struct render *render)
 	finish_ondemand(arg, render->error, &render->content[0]);
 }
 
+static void interval_rendered(void *arg, struct render *render)
+{
+	struct ondemand *ondemand = arg;
+	const struct ondemand_request *request = &ondemand->request;
+	bool is_last = request->times && ondemand->left == 0;
+
+	ondemand->rendering--;
+	if (ondemand->given_up) {
+		if (!ondemand->rendering)
+			forget_ondemand(ondemand);
+		return;
+	}
+	if (render->error == 0 && (!is_last || ondemand->rendering)) {
+		request->interval(request->arg, 0, &render->meta, &render->content[0]);
+		return;
+	}
+	if (render->error < 0) {
+		ondemand_cancel_with(ondemand, render->error);
+		return;
+	}
+	struct ondemand_request ended = *request;
+	forget_ondemand(ondemand);
+	ended.interval(ended.arg, 0, &render->meta, &render->content[0]);
+}
+
 static void show_profile(struct ondemand *ondemand, struct profile *profile)
 {
 	const struct ondemand_setup *setup = &ondemand->all->setup;
@@ -86,14 +141,16 @@ static void show_profile(struct ondemand *ondemand, struct profile *profile)
 		.host = setup->host,
 		.lines = engine_lines(setup->engine),
 		.outputs = {ondemand->request.output},
-		.done = ondemand_rendered,
+		.done = ondemand->request.interval ? interval_rendered : ondemand_rendered,
 		.arg = ondemand,
 	};
 
 	int r = render_submit(setup->bulk, &question);
 
-	if (r < 0)
-		finish_ondemand(ondemand, r, NULL);
+	if (r == 0)
+		ondemand->rendering++;
+	else
+		ondemand_cancel_with(ondemand, r);
 }
 
 static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
@@ -124,12 +181,35 @@ static void read_held(struct ondemand *ondemand)
 		finish_ondemand(ondemand, r, NULL);
 }
 
+/* Has the interval that has ended shown, and begins the next one. */
+static void show_interval(struct ondemand *ondemand)
+{
+	const struct ondemand_request *request = &ondemand->request;
+	struct profile *profile = subscriber_take_profile(ondemand->subscriber, request->probe);
+
+	if (!profile) {
+		ondemand_cancel_with(ondemand, -ENOMEM);
+		return;
+	}
+	if (request->times)
+		ondemand->left--;
+	if (!request->times || ondemand->left) {
+		ondemand->began_ns += request->seconds * NS_PER_S;
+		loop_timer_set(ondemand->all->setup.loop, &ondemand->end,
+			       ondemand->began_ns + request->seconds * NS_PER_S);
+	}
+	show_profile(ondemand, profile);
+	profile_unref(profile);
+}
+
 static void ondemand_drained(void *arg)
 {
 	struct ondemand *ondemand = arg;
 	enum probe probe = ondemand->request.probe;
 
-	if (!view_is_held(ondemand->request.view))
+	if (ondemand->request.interval)
+		show_interval(ondemand);
+	else if (!view_is_held(ondemand->request.view))
 		show_profile(ondemand, subscriber_profile(ondemand->subscriber, probe));
 	else
 		read_held(ondemand);
@@ -199,6 +279,7 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 	}
 	ondemand->all = ondemands;
 	ondemand->request = *request;
+	ondemand->left = request->times;
 	ondemand->end =
 		(struct loop_timer){.expired = time_is_over, .arg = ondemand, .name = "ondemand"};
 	int r = engine_subscribe(ondemands->setup.engine, &subscription, &ondemand->subscriber,
@@ -216,8 +297,8 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 
 void ondemand_cancel(struct ondemand *ondemand)
 {
-	if (ondemand->end.active || !ondemand->armed)
-		finish_ondemand(ondemand, -ECANCELED, NULL);
+	if (ondemand->request.interval || ondemand->end.active || !ondemand->armed)
+		ondemand_cancel_with(ondemand, -ECANCELED);
 }
 
 unsigned ondemands_count(const struct ondemands *ondemands)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sessions on demand (`seconds=N`): profiles of the next seconds, beside the configured session and
- * without touching it. Loop thread only.
+ * Sessions on demand: profiles of the next seconds (`seconds=N`), or of interval after interval
+ * (`every=N`), beside the configured session and without touching it. Loop thread only.
  */
 #pragma once
 
@@ -46,6 +46,14 @@ struct ondemand_request {
 	const struct output *output;
 	/* Gets 0 or a negative errno, and the content, which it may take over. */
 	void (*done)(void *arg, int error, struct buf *content);
+	/*
+	 * Instead of done(): the session goes on, interval after interval of that many seconds, each
+	 * of which begins where the one before ends. Gets the content of each; a negative errno
+	 * ends the session, as does the last interval.
+	 */
+	void (*interval)(void *arg, int error, const struct profile_meta *meta,
+			 struct buf *content);
+	unsigned times; /* intervals; 0: until it is cancelled */
 	void *arg;
 };
 
@@ -58,8 +66,8 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 		   struct ondemand **ret, struct why *why);
 
 /*
- * Ends a session early: done(), which must not have been called yet, gets -ECANCELED. If the
- * session's time is over its end is under way anyway.
+ * Ends a session early: done(), which must not have been called yet, or interval() gets -ECANCELED.
+ * If the time of a session that doesn't repeat is over its end is under way anyway.
  */
 void ondemand_cancel(struct ondemand *ondemand);
 

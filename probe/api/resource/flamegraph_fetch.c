@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* GET /flamegraph/PROBE.EXTENSION: a profile of what was collected, or of the next seconds. */
 #include "api/resource/flamegraph.h"
+#include "api/resource/flamegraph_intervals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,11 +89,12 @@ void flamegraph_need(const char *name, const struct query *query, struct need *n
 {
 	const char *extension;
 	int probe = find_probe(name, &extension);
-	bool is_session = query->seconds != QUERY_NONE;
+	bool is_session = query->seconds != QUERY_NONE || query->every != QUERY_NONE;
 
 	need->role = is_session ? ROLE_PROFILE : ROLE_READ;
 	need->costs = true;
-	if (probe >= 0 && query->seconds > 0 && query->seconds <= SECONDS_MAX)
+	if (probe >= 0 && ((query->seconds > 0 && query->seconds <= SECONDS_MAX) ||
+			   (query->every > 0 && query->every <= SECONDS_MAX)))
 		need->begins = 1u << probe;
 	need->own = is_session && query->pid > 0 && probe >= 0 && kind_get(probe)->for_users;
 }
@@ -174,6 +176,22 @@ static const char *check_stacks(const struct output *output, const struct query 
 	return query->sort && !is_text ? "sort is for folded and jsonl" : NULL;
 }
 
+/* Checks intervals. Returns what is wrong; NULL: nothing. */
+static const char *check_every(const struct output *output, const struct query *query)
+{
+	if (query->count != QUERY_NONE && query->every == QUERY_NONE)
+		return "count needs every";
+	if (query->every == QUERY_NONE)
+		return NULL;
+	if (query->every < 1 || query->every > SECONDS_MAX)
+		return "every must be a number from 1 to 600";
+	if (query->count != QUERY_NONE && (query->count < 1 || query->count > STACKS_MAX))
+		return "count must be a number from 1 to 1000000";
+	if (query->seconds != QUERY_NONE)
+		return "every and seconds exclude each other";
+	return output->picture || output->values ? "every is for folded, json and jsonl" : NULL;
+}
+
 static struct stack_choice choice_of(const struct query *query)
 {
 	bool is_sorted = query->sort ? strcasecmp(query->sort, "value") == 0 : query->top > 0;
@@ -199,6 +217,10 @@ static bool check_view(enum probe probe, const struct query *query, struct query
 		view = VIEW_SECOND;
 	if (!check_age((enum view)view, query, answer))
 		return false;
+	if (query->every > 0 && view_is_held((enum view)view)) {
+		answer_failed(answer, 400, "every is not for what is held");
+		return false;
+	}
 	*choice = (struct query_choice){
 		.view = (enum view)view,
 		.min_age_ns = query->min_age > 0 ? (uint64_t)query->min_age * NS_PER_S : 0,
@@ -255,6 +277,8 @@ static bool check_query(enum probe probe, const struct output *output, const str
 		message = "value is not for pb.gz: it has both values";
 	else
 		message = check_stacks(output, query);
+	if (!message)
+		message = check_every(output, query);
 	if (message) {
 		answer_failed(answer, 400, message);
 		return false;
@@ -303,17 +327,18 @@ static bool may_see_kernel(void)
 	return !buf_error(&text) && strtol(text.data, NULL, 10) <= 1;
 }
 
-static void start_ondemand(const struct services *services, enum probe probe,
-			   const struct query *query, const struct query_choice *choice,
-			   struct waiting *waiting)
+/* Fills in a session of `seconds` for the query. False: the answer is filled in. */
+static bool fill_request(const struct services *services, enum probe probe,
+			 const struct query *query, const struct query_choice *choice,
+			 const struct output *output, struct ondemand_request *request,
+			 struct answer *answer)
 {
 	const struct spec *spec = session_spec(services->flamegraph);
-	struct answer *answer = waiting->answer;
-	struct ondemand_request request = {
+
+	*request = (struct ondemand_request){
 		.probe = probe,
 		.view = choice->view,
 		.min_age_ns = choice->min_age_ns,
-		.seconds = (unsigned)query->seconds,
 		.pid = query->pid > 0 ? (int)query->pid : 0,
 		.of_user = query->of_user,
 		.user = query->user,
@@ -322,23 +347,34 @@ static void start_ondemand(const struct services *services, enum probe probe,
 		.header = query->header == 1,
 		.events = is_count(query),
 		.choice = choice->stacks,
-		.output = waiting->output,
-		.done = profile_fetched,
-		.arg = waiting,
+		.output = output,
 	};
+	if (spec)
+		params_detail(&spec->params, &request->detail);
+	request->detail.places = output->places;
+	request->detail.without_kernel = query->of_user && !may_see_kernel();
+	if (request->pid || spec)
+		return true;
+	answer_failed(answer, 400, "no process is selected: give pid=N, or PUT snoopers first");
+	return false;
+}
+
+static void start_ondemand(const struct services *services, enum probe probe,
+			   const struct query *query, const struct query_choice *choice,
+			   struct waiting *waiting)
+{
+	struct answer *answer = waiting->answer;
+	struct ondemand_request request;
+	struct ondemand *session;
 	struct why why = {0};
 
-	if (spec)
-		params_detail(&spec->params, &request.detail);
-	request.detail.places = waiting->output->places;
-	request.detail.without_kernel = query->of_user && !may_see_kernel();
-	if (!request.pid && !spec) {
-		answer_failed(answer, 400,
-			      "no process is selected: give pid=N, or PUT snoopers first");
+	if (!fill_request(services, probe, query, choice, waiting->output, &request, answer)) {
 		free(waiting);
 		return;
 	}
-	struct ondemand *session;
+	request.seconds = (unsigned)query->seconds;
+	request.done = profile_fetched;
+	request.arg = waiting;
 	int r = ondemand_start(services->ondemands, &request, &session, &why);
 	if (r < 0) {
 		answer_failed(answer, status_of(r), why.text);
@@ -347,6 +383,27 @@ static void start_ondemand(const struct services *services, enum probe probe,
 	}
 	answer->cancel = give_up;
 	answer->cancel_arg = session;
+}
+
+/* Answers with a profile of each interval. */
+static void start_intervals(const struct services *services, enum probe probe,
+			    const struct query *query, const struct query_choice *choice,
+			    const struct output *output, struct answer *answer)
+{
+	struct ondemand_request request;
+	struct why why = {0};
+
+	if (!fill_request(services, probe, query, choice, output, &request, answer))
+		return;
+	request.seconds = (unsigned)query->every;
+	request.times = query->count > 0 ? (unsigned)query->count : 0;
+	int r = flamegraph_intervals_new(&answer->stream, services->ondemands, &request, &why);
+	if (r < 0) {
+		answer_failed(answer, status_of(r), why.text);
+		return;
+	}
+	answer->status = 200;
+	answer->content_type = output->content_type;
 }
 
 void flamegraph_fetch(const struct services *services, const char *name, const struct query *query,
@@ -359,6 +416,10 @@ void flamegraph_fetch(const struct services *services, const char *name, const s
 	if (!find_resource(name, &probe, &output, answer) ||
 	    !check_query(probe, output, query, &choice, answer))
 		return;
+	if (query->every > 0) {
+		start_intervals(services, probe, query, &choice, output, answer);
+		return;
+	}
 	struct waiting *waiting = malloc(sizeof(*waiting));
 	if (!waiting) {
 		answer_failed(answer, 503, "no memory");

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "api/resource/flamegraph_intervals.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/resource/interval_text.h"
+#include "loop/loop.h"
+
+struct intervals {
+	struct stream stream;
+	struct ondemand *session; /* NULL: it is over */
+	unsigned left;		  /* intervals still to come; 0: no number ends them */
+	bool counted;		  /* a number ends them */
+	struct interval_text text;
+};
+
+static ssize_t read_text(struct stream *stream, char *to, size_t bytes)
+{
+	struct intervals *intervals = (struct intervals *)stream;
+
+	return interval_text_read(&intervals->text, to, bytes, intervals->session);
+}
+
+static void free_stream(struct stream *stream)
+{
+	struct intervals *intervals = (struct intervals *)stream;
+
+	intervals->stream.wake = NULL;
+	if (intervals->session)
+		ondemand_cancel(intervals->session); /* has interval_ended() called */
+	interval_text_done(&intervals->text);
+	free(intervals);
+}
+
+/* Adds an interval: folded text has its line of time already. */
+static void write_interval(struct intervals *intervals, const struct profile_meta *meta,
+			   const struct buf *content)
+{
+	struct buf *out = &intervals->text.text;
+
+	if (!interval_text_begin(&intervals->text))
+		return;
+	if (intervals->text.json)
+		buf_printf(out, "{\"from\": %lld, \"until\": %lld}\n",
+			   (long long)(meta->from_ns / NS_PER_MS),
+			   (long long)(meta->until_ns / NS_PER_MS));
+	buf_add(out, content->data, content->len);
+	if (content->len && content->data[content->len - 1] != '\n')
+		buf_char(out, '\n');
+}
+
+static void interval_ended(void *arg, int error, const struct profile_meta *meta,
+			   struct buf *content)
+{
+	struct intervals *intervals = arg;
+	bool is_last = error < 0 || (intervals->counted && --intervals->left == 0);
+
+	if (error == 0)
+		write_interval(intervals, meta, content);
+	if (is_last) {
+		interval_text_end(&intervals->text,
+				  error == 0 || error == -ECANCELED ? NULL : strerror(-error));
+		intervals->session = NULL;
+	}
+	/* Before the server reads there is nobody to wake. */
+	if (intervals->stream.wake)
+		intervals->stream.wake(intervals->stream.arg);
+}
+
+int flamegraph_intervals_new(struct stream **ret, struct ondemands *ondemands,
+			     const struct ondemand_request *asking, struct why *why)
+{
+	struct intervals *intervals = calloc(1, sizeof(*intervals));
+	struct ondemand_request mine = *asking;
+
+	if (!intervals) {
+		why_set(why, "no memory");
+		return -ENOMEM;
+	}
+	*intervals = (struct intervals){
+		.stream = {.read = read_text, .free = free_stream},
+		.left = asking->times,
+		.counted = asking->times != 0,
+		.text = INTERVAL_TEXT_INIT(strcmp(asking->output->extension, "folded") != 0),
+	};
+	mine.header = true;
+	mine.interval = interval_ended;
+	mine.arg = intervals;
+	int r = ondemand_start(ondemands, &mine, &intervals->session, why);
+	if (r < 0) {
+		free_stream(&intervals->stream);
+		return r;
+	}
+	*ret = &intervals->stream;
+	return 0;
+}
