@@ -177,7 +177,7 @@ static int begin_calls(struct tracer *tracer)
 	if (!calls)
 		return -errno;
 	tracer->calls = calls;
-	loaded_add(tracer, &(struct loaded){calls->obj, -1, stop_calls, tracer});
+	loaded_add(tracer, &(struct loaded){calls->obj, -1, stop_calls, tracer, NULL});
 	walkers_add(tracer, &(struct walker){.which = &loadable_malloc_again,
 					     .first = calls->obj,
 					     .has = calls->rodata->runtimes_walked,

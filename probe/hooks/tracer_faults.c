@@ -190,7 +190,7 @@ static int begin_faults(struct tracer *tracer, struct why *why)
 		return -ENOMEM;
 	}
 	tracer->faults->bpf = bpf;
-	loaded_add(tracer, &(struct loaded){bpf->obj, -1, stop_faults, tracer});
+	loaded_add(tracer, &(struct loaded){bpf->obj, -1, stop_faults, tracer, NULL});
 	walkers_add(tracer, &(struct walker){.which = &loadable_fault_again,
 					     .first = bpf->obj,
 					     .has = bpf->rodata->runtimes_walked,

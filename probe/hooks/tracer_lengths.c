@@ -24,7 +24,7 @@ static int load_lengths(struct tracer *tracer)
 	tracer->runqlen = tracer_open(tracer, runqlen);
 	if (!tracer->runqlen)
 		return -errno;
-	loaded_add(tracer, &(struct loaded){tracer->runqlen->obj, -1, stop_lengths, tracer});
+	loaded_add(tracer, &(struct loaded){tracer->runqlen->obj, -1, stop_lengths, tracer, NULL});
 	int r = runqlen_bpf__load(tracer->runqlen);
 	if (r == 0)
 		r = timer_new(&tracer->length_timer, tracer->loop,

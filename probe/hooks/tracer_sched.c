@@ -95,7 +95,7 @@ static int begin_sched(struct tracer *tracer)
 		return -errno;
 	tracer->sched = sched;
 	tracer->sched_object = sched->obj;
-	loaded_add(tracer, &(struct loaded){sched->obj, -1, unload_sched, tracer});
+	loaded_add(tracer, &(struct loaded){sched->obj, -1, unload_sched, tracer, NULL});
 	tracer->settings = &sched->bss->sched;
 	tracer->settings->session = ++tracer->session;
 	sched->links.on_switch = bpf_program__attach(sched->progs.on_switch);

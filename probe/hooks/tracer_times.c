@@ -71,7 +71,7 @@ static int begin_times(struct tracer *tracer)
 	tracer->times = tracer_take(tracer, &loadable_times);
 	if (!tracer->times)
 		return -errno;
-	loaded_add(tracer, &(struct loaded){tracer->times->obj, -1, NULL, NULL});
+	loaded_add(tracer, &(struct loaded){tracer->times->obj, -1, NULL, NULL, NULL});
 	return times_bpf__attach(tracer->times);
 }
 

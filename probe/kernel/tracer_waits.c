@@ -103,14 +103,14 @@ static int begin_flush(struct tracer *tracer, struct tracer_waits *waits)
 	waits->flush = tracer_take(tracer, &loadable_flush);
 	if (!waits->flush)
 		return -errno;
-	loaded_add(tracer, &(struct loaded){waits->flush->obj, -1, NULL, NULL});
+	loaded_add(tracer, &(struct loaded){waits->flush->obj, -1, NULL, NULL, NULL});
 	waits->flush_link = bpf_program__attach_iter(waits->flush->progs.flush_waits, NULL);
 	return waits->flush_link ? 0 : -errno;
 }
 
 static int attach_waiting(struct tracer *tracer, struct tracer_waits *waits)
 {
-	loaded_add(tracer, &(struct loaded){waits->waiting->obj, -1, NULL, NULL});
+	loaded_add(tracer, &(struct loaded){waits->waiting->obj, -1, NULL, NULL, NULL});
 	waits->waiting_link = bpf_program__attach_iter(waits->waiting->progs.walk_waiting, NULL);
 	return waits->waiting_link ? 0 : -errno;
 }

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "command/record/record_text.h"
+#include "command/record/record_view.h"
 #include "profile/render.h"
 #include "kind/kind.h"
 #include "kind/loss_names.h"
