@@ -21,7 +21,7 @@ def blocks(text):
 
 
 def test_each_interval_begins_where_the_one_before_ends(profiler, start):
-    target = start("spin")
+    target = start("spin", "60")
     wait_burned(target.pid)
     got = profiler.get(f"/flamegraph/oncpu.folded?pid={target.pid}&every=1&count=4", timeout=60)
     assert got.status == 200
@@ -35,7 +35,7 @@ def test_each_interval_begins_where_the_one_before_ends(profiler, start):
 
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
 def test_json_has_a_line_of_time_before_each(profiler, start, ending):
-    target = start("spin")
+    target = start("spin", "60")
     wait_burned(target.pid)
     got = profiler.get(f"/flamegraph/oncpu.{ending}?pid={target.pid}&every=1&count=2", timeout=60)
     lines = [json.loads(line) for line in got.text.splitlines()]
@@ -47,7 +47,7 @@ def test_json_has_a_line_of_time_before_each(profiler, start, ending):
 
 
 def test_a_client_that_goes_ends_its_session(profiler, start):
-    target = start("spin")
+    target = start("spin", "60")
     with socket.create_connection(("127.0.0.1", profiler.port)) as client:
         client.sendall(f"GET /flamegraph/oncpu.folded?pid={target.pid}&every=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
                        .encode())
@@ -68,7 +68,7 @@ def sessions(profiler):
     ("every=1&seconds=3", "every and seconds exclude each other"),
 ])
 def test_nonsense_is_refused(profiler, start, query, says):
-    target = start("spin")
+    target = start("spin", "60")
     got = profiler.get(f"/flamegraph/oncpu.folded?pid={target.pid}&{query}")
     assert got.status == 400 and says in got.text, got.text
     got = profiler.get(f"/flamegraph/oncpu.svg?pid={target.pid}&every=1")

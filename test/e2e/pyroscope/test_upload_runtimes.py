@@ -87,6 +87,8 @@ def test_hostile_names(uploader, start, work, multi_instance):
         daemon.end(server)
         assert_whole(server)
         files = daemon.wait_stacks("oncpu", {native.pid, python.pid})
+        # (Each process has a body of its own: while the last one is made nothing waits.)
+        wait_for(lambda: pushed_stacks(server.stored, "oncpu").total() >= files.total(), why="the last body")
         assert pushed_stacks(server.stored, "oncpu").total() == files.total()
         comm = HOSTILE.replace("\xff", "\ufffd")
         if multi_instance:
