@@ -12,7 +12,30 @@ from folded import Profile
 from helpers import BIN, wait_for
 from pprof_rules import KINDS
 from pyroscope_double import Pyroscope
-from uploads import BUSY, of_probe, until
+from uploads import of_probe, until
+
+# A program that each probe sees something of.
+BUSY = """
+import mmap, os, socket, sys, time
+file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600)
+listening = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(listening.getsockname())
+server, _ = listening.accept()
+def burn(): sum(range(20000))
+def wait(): time.sleep(0.001)
+def hold(): return b"x" * 300000
+def grow():
+    with mmap.mmap(-1, 1 << 20) as memory: memory.write(bytes(1 << 20))
+def store():
+    os.pwrite(file, bytes(1 << 16), 0)
+    os.fdatasync(file)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+def load(): os.pread(file, 1 << 16, 0)
+def talk():
+    client.send(b"x" * 1000)
+    server.recv(1000)
+while True: burn(), wait(), hold(), grow(), store(), load(), talk()
+"""
 
 HEAD = re.compile(rb"\A(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE[^>]*>\s*)?<svg")
 
@@ -57,9 +80,9 @@ def is_taken(monkeypatch):
 
 
 @pytest.mark.parametrize("probe", listed())
-def test_it_has_every_output(uploader, start, is_taken, probe):
+def test_it_has_every_output(uploader, start, work, is_taken, probe):
     daemon = uploader()
-    target = start(Path("/usr/bin/python3"), "-c", BUSY)
+    target = start(Path("/usr/bin/python3"), "-c", BUSY, work / "stored")
     daemon.profile(pids=[target.pid], probes=(probe,))
     wait_for(lambda: daemon.folded(probe, pid=target.pid).total() > 0, why=f"stacks of {probe}")
     is_taken(pprof.read(output(daemon, probe, "pb.gz", target.pid).body), probe)
