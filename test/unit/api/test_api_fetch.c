@@ -176,7 +176,6 @@ static void a_query_that_makes_no_sense_is_refused(void **state)
 		{"oncpu.svg?icicle=-1", "icicle must be 0 or 1"},
 		{"offcpu.svg?value=sum", "value must be count"},
 		{"offcpu.pb.gz?value=count", "value is not for pb.gz: it has both values"},
-		{"oncpu.svg?value=count", "value=count is for offcpu, mem, mem_glibc"},
 		{"oncpu.svg?view=inuse", "oncpu has no views"},
 		{"mem_glibc.svg?view=x", "view must be one of alloc, inuse, mmap"},
 		{"mem_glibc.svg?view=inuse&min_age=31536001",

@@ -11,7 +11,9 @@ static const struct query none = {.pid = QUERY_NONE,
 				  .min_age = QUERY_NONE,
 				  .top = QUERY_NONE,
 				  .min = QUERY_NONE,
-				  .max = QUERY_NONE};
+				  .max = QUERY_NONE,
+				  .every = QUERY_NONE,
+				  .count = QUERY_NONE};
 
 static void assert_answer(const char *name, const struct query *query, unsigned status,
 			  const char *message)

@@ -52,7 +52,7 @@ static void several_probes_have_their_names_before_the_extension(void **state)
 static void a_view_of_held_memory_has_a_file_of_its_own(void **state)
 {
 	struct record_options options = {.probes = BOTH | 1u << PROBE_MEM_GLIBC,
-					 .view = VIEW_INUSE,
+					 .view_name = "inuse",
 					 .path = "out.svg",
 					 .output = output_find("svg")};
 	char path[32];

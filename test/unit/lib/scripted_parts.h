@@ -72,6 +72,83 @@ static inline void scripted_loaded(void)
 	}
 }
 
+/* ---- objects of a probe's own (kernel/tracer_part.h, whose struct tracer is another one): none
+ * can be loaded ---- */
+
+struct loadable;
+struct bpf_object;
+struct bpf_object_open_opts;
+int tracer_load_own(struct tracer *tracer, const struct loadable *which, void **own,
+		    const char *what, struct why *why);
+void tracer_unload(void **own);
+void *tracer_own_bpf(void *own);
+bool loaded_is(const struct tracer *tracer, const struct loadable *which);
+const struct bpf_object_open_opts *tracer_options(struct tracer *tracer);
+int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to);
+void *tracer_loaded(const struct loadable *which, void *bpf, int r);
+void tracer_explain(struct why *why, int error, const char *what);
+bool tracer_has_task_pt_regs(void);
+uint32_t tracer_kernel_frames_max(void);
+
+int tracer_load_own(struct tracer *tracer, const struct loadable *which, void **own,
+		    const char *what, struct why *why)
+{
+	(void)tracer, (void)which, (void)own;
+	why_set(why, "%s", what);
+	return -ENOTSUP;
+}
+
+void tracer_unload(void **own)
+{
+	*own = NULL;
+}
+
+void *tracer_own_bpf(void *own)
+{
+	return own;
+}
+
+bool loaded_is(const struct tracer *tracer, const struct loadable *which)
+{
+	(void)tracer, (void)which;
+	return false;
+}
+
+const struct bpf_object_open_opts *tracer_options(struct tracer *tracer)
+{
+	(void)tracer;
+	errno = ENOTSUP;
+	return NULL;
+}
+
+int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to)
+{
+	(void)from, (void)to;
+	return -ENOTSUP;
+}
+
+void *tracer_loaded(const struct loadable *which, void *bpf, int r)
+{
+	(void)which, (void)bpf;
+	errno = -r;
+	return NULL;
+}
+
+void tracer_explain(struct why *why, int error, const char *what)
+{
+	why_set(why, "%s: %s", what, strerror(-error));
+}
+
+bool tracer_has_task_pt_regs(void)
+{
+	return true;
+}
+
+uint32_t tracer_kernel_frames_max(void)
+{
+	return KERNEL_FRAMES_MAX;
+}
+
 void tracer_walk_runtimes(struct tracer *tracer, uint32_t runtimes)
 {
 	tracer->runtimes |= runtimes;
