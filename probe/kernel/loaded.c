@@ -88,8 +88,7 @@ int tracer_load_own(struct tracer *tracer, const struct loadable *which, void **
 		return r;
 	}
 	*own = mine;
-	loaded_add(tracer,
-		   &(struct loaded){which->object(mine->bpf), -1, unload_own, own, which});
+	loaded_add(tracer, &(struct loaded){which->object(mine->bpf), -1, unload_own, own, which});
 	r = bpf_object__attach_skeleton(skeleton_of(mine));
 	if (r < 0) {
 		tracer_explain(why, r, what);

@@ -35,9 +35,9 @@ struct render {
 	int pid; /* only this process; 0: all */
 	/* only below this node, of a profile without places; TREE_ROOT: all */
 	uint32_t node;
-	bool icicle; /* a picture with the root on top */
-	bool header; /* folded text begins with the line that tells what it is of */
-	bool events; /* show events instead of weights (`node` is TREE_ROOT) */
+	bool icicle;		    /* a picture with the root on top */
+	bool header;		    /* folded text begins with the line that tells what it is of */
+	bool events;		    /* show events instead of weights (`node` is TREE_ROOT) */
 	struct stack_choice choice; /* only these stacks (`node` is TREE_ROOT) */
 	enum pprof_labels labels;
 	const char *host;

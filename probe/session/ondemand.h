@@ -47,9 +47,9 @@ struct ondemand_request {
 	/* Gets 0 or a negative errno, and the content, which it may take over. */
 	void (*done)(void *arg, int error, struct buf *content);
 	/*
-	 * Instead of done(): the session goes on, interval after interval of that many seconds, each
-	 * of which begins where the one before ends. Gets the content of each; a negative errno
-	 * ends the session, as does the last interval.
+	 * Instead of done(): the session goes on, interval after interval of that many seconds,
+	 * each of which begins where the one before ends. Gets the content of each; a negative
+	 * errno ends the session, as does the last interval.
 	 */
 	void (*interval)(void *arg, int error, const struct profile_meta *meta,
 			 struct buf *content);

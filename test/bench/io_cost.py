@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""What a system call that moves a byte costs with io on, beside strace -c and bcc's syscount.
+"""What a system call that moves a byte costs with io on, beside an empty program at the return of each call and beside
+strace -c.
 
-dd reads from /dev/zero and writes to /dev/null, a byte a call; its own clock says what a call takes: bare, with io for
-others, for dd (each call's stack, no guard), the time in the call as well, with syscount of libbpf-tools, under
-strace -c. All in turn, ROUNDS times; medians.
+dd reads from /dev/zero and writes to /dev/null, a byte a call. Printed is the BPF time of a call, by the kernel's
+statistics, and the CPU time that a call takes: bare, with an empty program, with io for others, for dd (each call's
+stack, no guard), with the time in the call as well, under strace -c (its own included). All in turn, ROUNDS times;
+medians. (bcc's syscount needs tracepoints that this kernel may lack; it is measured where it runs.)
 
 Prints lines and judges nothing. Usage: io_cost.py [CALLS=n] [ROUNDS=n]
 """
-import re
+import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from statistics import median
 
@@ -20,10 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 import rooms  # noqa: E402, F401
 from helpers import missing_privilege, wait_for  # noqa: E402
 from scale import Bench  # noqa: E402
-from sched_cost import CPU, NOBODY, Nothing, Ours, Tool  # noqa: E402
+from sched_cost import CPU, NOBODY, Nothing, Ours, Stats, empty, peer  # noqa: E402
 
-# While it runs, with a number of calls that fits its cost.
-STRACE = "strace -c"
+STRACE = "strace -c"  # while it runs, a twentieth of the calls
 
 
 class Io(Ours):
@@ -36,33 +36,46 @@ class Io(Ours):
         return self
 
 
-class Syscount(Tool):
-    def __init__(self):
-        super().__init__("syscount")
-
-    def __enter__(self):
-        super().__enter__()
-        time.sleep(1)
-        return self
-
-
 def subjects_of(daemon):
     strace = Nothing()
     strace.missing = None if shutil.which("strace") else "strace is not installed"
     return {
         "nothing": Nothing(),
+        "empty program": empty("exit"),
         "io of others": Io(daemon, NOBODY),
         "io": Io(daemon, "^dd$"),
         "io, io_time": Io(daemon, "^dd$", io_time=1),
-        "syscount": Syscount(),
+        "syscount": peer("syscount", "-d", "3600"),
         STRACE: strace,
     }
 
 
 def dd(calls, before=()):
+    """CPU time of a call, its child's too, ns."""
     argv = [*before, "taskset", "-c", CPU, "dd", "if=/dev/zero", "of=/dev/null", "bs=1", f"count={calls // 2}"]
-    said = subprocess.run(argv, capture_output=True, text=True, check=True, env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"})
-    return float(re.search(r"copied, ([0-9.e-]+) s", said.stderr)[1]) / calls * 1e9
+    began = os.times()
+    subprocess.run(argv, check=True, stderr=subprocess.DEVNULL)
+    ended = os.times()
+    spent = ended.children_user + ended.children_system - began.children_user - began.children_system
+    return spent / calls * 1e9
+
+
+def measure(daemon, calls, rounds):
+    figures = {}
+    for _ in range(rounds):
+        for name, subject in subjects_of(daemon).items():
+            if subject.missing:
+                print(f"io_cost: {name:14} not measured: {subject.missing}")
+                continue
+            with subject:
+                stats = Stats(subject)
+                if name == STRACE:
+                    spent = dd(calls // 20, ("strace", "-c", "-f", "-o", "/dev/null"))
+                else:
+                    spent = dd(calls)
+                bpf = stats.ns("empty_exit" if name == "empty program" else "end_call", "begin_call")[1]
+            figures.setdefault(name, []).append((spent, bpf))
+    return {name: tuple(map(median, zip(*rows))) for name, rows in figures.items()}
 
 
 def main():
@@ -70,24 +83,15 @@ def main():
     if reason:
         sys.exit(f"io_cost: {reason}")
     options = dict(arg.split("=") for arg in sys.argv[1:] if "=" in arg)
-    calls, rounds = int(options.get("CALLS", 1_000_000)), int(options.get("ROUNDS", 5))
-    figures = {}
-    with Bench() as bench:
-        for _ in range(rounds):
-            for name, subject in subjects_of(bench.daemon).items():
-                if subject.missing:
-                    print(f"io_cost: {name:14} not measured: {subject.missing}")
-                    continue
-                with subject:
-                    spent = dd(calls // 20, ("strace", "-c", "-f", "-o", "/dev/null")) if name == STRACE else dd(calls)
-                figures.setdefault(name, []).append(spent)
-    bare = median(figures["nothing"])
-    for name, each in figures.items():
-        print(f"io_cost: {name:14} a call takes {median(each):6.0f} ns, {median(each) - bare:6.0f} more than bare")
-    for name in ("syscount", STRACE):
-        if name in figures:
-            more = median(figures[name]) - bare
-            print(f"io_cost: io adds {(median(figures['io']) - bare) / more:.2f} x what {name} adds")
+    with empty(), Bench() as bench:  # the first one keeps the kernel's statistics on
+        figures = measure(bench.daemon, int(options.get("CALLS", 1_000_000)), int(options.get("ROUNDS", 5)))
+    bare = figures["nothing"][0]
+    for name, (spent, bpf) in figures.items():
+        print(f"io_cost: {name:14} a call takes {spent:6.0f} ns, {spent - bare:6.0f} more than bare; {bpf:5.0f} ns BPF")
+    more = figures["io"][0] - bare
+    for name in ("empty program", "syscount", STRACE):
+        if name in figures and figures[name][0] > bare:
+            print(f"io_cost: io adds {more / (figures[name][0] - bare):.2f} x what {name} adds")
 
 
 if __name__ == "__main__":

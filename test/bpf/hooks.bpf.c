@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Programs that do nothing on the scheduler's hooks and around page faults: what the kernel charges
- * for a look. */
+/* Programs that do nothing on the scheduler's hooks, around page faults and at the return of system
+ * calls: what the kernel charges for a look. */
 #include "bpf/core/kernel_types.h"
 
 SEC("tp_btf/sched_switch")
@@ -29,6 +29,12 @@ int empty_before_user(uint64_t *ctx)
 
 SEC("tp_btf/page_fault_kernel")
 int empty_before_kernel(uint64_t *ctx)
+{
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int empty_exit(uint64_t *ctx)
 {
 	return 0;
 }

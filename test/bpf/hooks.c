@@ -2,7 +2,7 @@
 /*
  * Keeps the kernel's BPF statistics on, and empty programs on the scheduler's hooks and around page
  * faults, until its input ends. Says "ready" when they are there. usage: hooks [switch] [wakeup]
- * [fault]
+ * [fault] [exit]
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -53,6 +53,7 @@ int main(int argc, char **argv)
 	if (!object)
 		return 1;
 	bpf_program__set_autoload(object->progs.empty_switch, is_wanted(argc, argv, "switch"));
+	bpf_program__set_autoload(object->progs.empty_exit, is_wanted(argc, argv, "exit"));
 	bpf_program__set_autoload(object->progs.empty_wakeup, wakeups);
 	bpf_program__set_autoload(object->progs.empty_wakeup_new, wakeups);
 	bpf_program__set_autoload(object->progs.empty_before_user, faults);

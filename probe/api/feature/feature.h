@@ -56,10 +56,10 @@ struct services {
  */
 struct query {
 	long long pid, seconds, icicle, follow;
-	long long min_age;	/* s */
-	long long header;	/* 1: folded text begins with the line that tells what it is of */
-	long long every, count; /* s; how often */
-	long long step;		/* width of a cell of a histogram, units */
+	long long min_age;	 /* s */
+	long long header;	 /* 1: folded text begins with the line that tells what it is of */
+	long long every, count;	 /* s; how often */
+	long long step;		 /* width of a cell of a histogram, units */
 	long long top, min, max; /* which stacks, by their values */
 	const char *value, *view, *unit, *sort;
 	bool of_user; /* only a process that `user` may look into is allowed */
