@@ -8,6 +8,7 @@
  * sys_enter is needed for the time in the call alone. It is attached if that is asked for.
  */
 #define GUARD_SKIPPED_NS 60ULL
+#define MEMO_BY_PLACE
 #include "bpf/stack/probe_take.h"
 #include "bpf/io/descriptor.h"
 #include "bpf/io/system_call.h"

@@ -308,6 +308,17 @@ __noinline int unwind_step(uint32_t level)
 	return r ? walk_end(walk, r) : 0;
 }
 
+/* Returns the place of the walk's memo. MEMO_BY_PLACE: a thread has one for each place from which it
+ * comes, as its system calls take turns; at samples, whose pc always differs, it has one. */
+static __always_inline uint32_t memo_hash(const struct walk *walk)
+{
+#ifdef MEMO_BY_PLACE
+	return walk->tid ^ walk->pc >> 3 ^ walk->sp >> 5;
+#else
+	return walk->tid;
+#endif
+}
+
 /* Begins the walk at these registers. Returns false if the code can't be walked (32-bit). */
 static __always_inline bool unwind_begin(struct walk *walk, const struct user_regs *regs)
 {
@@ -318,7 +329,7 @@ static __always_inline bool unwind_begin(struct walk *walk, const struct user_re
 	walk->sp = regs->gpr[ARCH_SP];
 	walk->fp = regs->gpr[ARCH_FP];
 	walk->bx = regs->gpr[ARCH_BX];
-	walk->memo = walk->level * MEMO_SLOTS + (walk->tid & (MEMO_SLOTS - 1));
+	walk->memo = walk->level * MEMO_SLOTS + (memo_hash(walk) & (MEMO_SLOTS - 1));
 	walk->used = 0;
 	walk->context = 0;
 	walk->unsure = 0;

@@ -8,8 +8,8 @@
  *
  * A memo keeps, of one thread's last walk, where the words lay and a hash of their values. Memos
  * belong to a CPU and a nesting level, so no two walks write one. A thread's place follows from its
- * number; a later thread with the same place replaces the memo. A walk that read anything but the
- * stack, or too much of it, leaves no memo.
+ * number (and from where it came, at system calls: memo_hash()); a later walk with the same place
+ * replaces the memo. A walk that read anything but the stack, or too much of it, leaves no memo.
  */
 #pragma once
 

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+import pprof
 from folded import Profile
 from helpers import BIN, program, wait_for
 from waiting import answer, let_go, ready, stands_by
@@ -129,6 +130,20 @@ def test_python_functions_have_their_bytes(profiler, start):
     in_bytes, in_calls = ask(profiler), ask(profiler, value="count")
     assert sums(in_bytes, name) == {"write pipe": 5050, "read pipe": 5050, "read file": 12345}
     assert sums(in_calls, name) == {"write pipe": 100, "read pipe": 100, "read file": 1}
+
+
+def test_files_and_pprof_have_both_values(profiler, start, work):
+    truth = moves(start, profiler, work, io_time=1)
+    both = pprof.read(profiler.get("/flamegraph/io.pb.gz").body)
+    assert list(map(tuple, both.sample_types)) == [("calls", "count"), ("io", "bytes")]
+    timed = pprof.read(profiler.get("/flamegraph/io.pb.gz?value=time").body)
+    assert list(map(tuple, timed.sample_types)) == [("calls", "count"), ("io_time", "nanoseconds")]
+    profiler.put_ok({"state": "stopped"})
+    for folder, ending in ((profiler.svg_dir, "svg"), (profiler.flame_dir, "folded")):
+        for name in ("io", "io-time"):
+            wait_for(lambda: profiler.files(folder / name, ending), why=f"a file of {name}")
+    (written,) = profiler.files(profiler.flame_dir / "io", "folded")
+    assert sums(Profile(written.read_text()), "move_pread") == {"read file": truth["move_pread"]["read file"][1]}
 
 
 def total(profile, method, name):
