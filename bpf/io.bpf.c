@@ -87,7 +87,7 @@ static __always_inline uint64_t message_bytes(uint64_t messages, uint64_t count,
 	return sum_messages(messages + MESSAGE_LEN_AT, count, MESSAGE_BYTES);
 }
 
-static __always_inline enum io_direction received(uint64_t flags)
+static __always_inline enum io_direction received_direction(uint64_t flags)
 {
 	if (flags & MSG_PEEK)
 		return IO_PEEKED;
@@ -105,9 +105,9 @@ static __always_inline bool measure_call(enum io_call call, bool narrow, uint64_
 	if (call == IO_OUT || call == IO_MESSAGES_OUT)
 		direction = IO_WRITE;
 	else if (call == IO_RECEIVE || call == IO_MESSAGES_IN)
-		direction = received(args[3]);
+		direction = received_direction(args[3]);
 	else if (call == IO_RECEIVE3)
-		direction = received(args[2]);
+		direction = received_direction(args[2]);
 	if (call == IO_MESSAGES_IN || call == IO_MESSAGES_OUT)
 		moved->bytes = message_bytes(args[1], result, narrow);
 	moved->part = IO_PART(direction, descriptor_kind(first));

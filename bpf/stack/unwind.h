@@ -308,8 +308,8 @@ __noinline int unwind_step(uint32_t level)
 	return r ? walk_end(walk, r) : 0;
 }
 
-/* Returns the place of the walk's memo. MEMO_BY_PLACE: a thread has one for each place from which it
- * comes, as its system calls take turns; at samples, whose pc always differs, it has one. */
+/* Returns the place of the walk's memo. MEMO_BY_PLACE: a thread has one for each place from which
+ * it comes, as its system calls take turns; at samples, whose pc always differs, it has one. */
 static __always_inline uint32_t memo_hash(const struct walk *walk)
 {
 #ifdef MEMO_BY_PLACE

@@ -369,5 +369,21 @@ void tracer_unload(void **own);
 /* Returns the skeleton that *own keeps. */
 void *tracer_own_bpf(void *own);
 
+/*
+ * Attach a program that isn't attached together with its object, and detach it; NULL in *link: it
+ * isn't attached. Attaching returns 0 or a negative errno.
+ */
+static inline int link_attach(struct bpf_link **link, const struct bpf_program *program)
+{
+	if (!*link)
+		*link = bpf_program__attach(program);
+	return *link ? 0 : -errno;
+}
+static inline void link_detach(struct bpf_link **link)
+{
+	bpf_link__destroy(*link);
+	*link = NULL;
+}
+
 /* Writes a sentence for people: what failed, the error, a remedy. */
 void tracer_explain(struct why *why, int error, const char *what);

@@ -152,19 +152,6 @@ static struct io_bpf *open_io(const struct load_from *from)
 
 OWN_OBJECT(io)
 
-static void detach(struct bpf_link **link)
-{
-	bpf_link__destroy(*link);
-	*link = NULL;
-}
-
-static int attach(struct bpf_link **link, const struct bpf_program *program)
-{
-	if (!*link)
-		*link = bpf_program__attach(program);
-	return *link ? 0 : -errno;
-}
-
 /* Attaches what only the time in calls needs, or detaches it. */
 static int set_timed(struct io_bpf *bpf, bool timed, struct why *why)
 {
@@ -172,13 +159,13 @@ static int set_timed(struct io_bpf *bpf, bool timed, struct why *why)
 
 	if (!timed) {
 		bpf->bss->io_timed = 0;
-		detach(&bpf->links.begin_call);
-		detach(&bpf->links.end_thread);
+		link_detach(&bpf->links.begin_call);
+		link_detach(&bpf->links.end_thread);
 		return 0;
 	}
-	r = attach(&bpf->links.end_thread, bpf->progs.end_thread);
+	r = link_attach(&bpf->links.end_thread, bpf->progs.end_thread);
 	if (r == 0)
-		r = attach(&bpf->links.begin_call, bpf->progs.begin_call);
+		r = link_attach(&bpf->links.begin_call, bpf->progs.begin_call);
 	if (r == 0)
 		bpf->bss->io_timed = 1;
 	else

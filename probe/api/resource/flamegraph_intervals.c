@@ -8,7 +8,7 @@
 #include "api/resource/interval_text.h"
 #include "loop/loop.h"
 
-struct intervals {
+struct flamegraph_intervals {
 	struct stream stream;
 	struct ondemand *session; /* NULL: it is over */
 	unsigned left;		  /* intervals still to come; 0: no number ends them */
@@ -18,14 +18,14 @@ struct intervals {
 
 static ssize_t read_text(struct stream *stream, char *to, size_t bytes)
 {
-	struct intervals *intervals = (struct intervals *)stream;
+	struct flamegraph_intervals *intervals = (struct flamegraph_intervals *)stream;
 
 	return interval_text_read(&intervals->text, to, bytes, intervals->session);
 }
 
 static void free_stream(struct stream *stream)
 {
-	struct intervals *intervals = (struct intervals *)stream;
+	struct flamegraph_intervals *intervals = (struct flamegraph_intervals *)stream;
 
 	intervals->stream.wake = NULL;
 	if (intervals->session)
@@ -35,7 +35,7 @@ static void free_stream(struct stream *stream)
 }
 
 /* Adds an interval: folded text has its line of time already. */
-static void write_interval(struct intervals *intervals, const struct profile_meta *meta,
+static void write_interval(struct flamegraph_intervals *intervals, const struct profile_meta *meta,
 			   const struct buf *content)
 {
 	struct buf *out = &intervals->text.text;
@@ -54,7 +54,7 @@ static void write_interval(struct intervals *intervals, const struct profile_met
 static void interval_ended(void *arg, int error, const struct profile_meta *meta,
 			   struct buf *content)
 {
-	struct intervals *intervals = arg;
+	struct flamegraph_intervals *intervals = arg;
 	bool is_last = error < 0 || (intervals->counted && --intervals->left == 0);
 
 	if (error == 0)
@@ -72,14 +72,14 @@ static void interval_ended(void *arg, int error, const struct profile_meta *meta
 int flamegraph_intervals_new(struct stream **ret, struct ondemands *ondemands,
 			     const struct ondemand_request *asking, struct why *why)
 {
-	struct intervals *intervals = calloc(1, sizeof(*intervals));
+	struct flamegraph_intervals *intervals = calloc(1, sizeof(*intervals));
 	struct ondemand_request mine = *asking;
 
 	if (!intervals) {
 		why_set(why, "no memory");
 		return -ENOMEM;
 	}
-	*intervals = (struct intervals){
+	*intervals = (struct flamegraph_intervals){
 		.stream = {.read = read_text, .free = free_stream},
 		.left = asking->times,
 		.counted = asking->times != 0,

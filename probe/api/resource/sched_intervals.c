@@ -8,7 +8,7 @@
 #include "api/resource/sched_output.h"
 #include "sched/sched.h"
 
-struct intervals {
+struct sched_intervals {
 	struct stream stream;
 	struct sched_wait *wait; /* NULL: it is over */
 	unsigned left;		 /* measurements still to come; 0: no number ends them */
@@ -18,14 +18,14 @@ struct intervals {
 
 static ssize_t read_text(struct stream *stream, char *to, size_t bytes)
 {
-	struct intervals *intervals = (struct intervals *)stream;
+	struct sched_intervals *intervals = (struct sched_intervals *)stream;
 
 	return interval_text_read(&intervals->text, to, bytes, intervals->wait);
 }
 
 static void free_stream(struct stream *stream)
 {
-	struct intervals *intervals = (struct intervals *)stream;
+	struct sched_intervals *intervals = (struct sched_intervals *)stream;
 	struct sched_wait *wait = intervals->wait;
 
 	intervals->wait = NULL;
@@ -36,7 +36,7 @@ static void free_stream(struct stream *stream)
 	free(intervals);
 }
 
-static void write_interval(struct intervals *intervals, const struct sched_data *data)
+static void write_interval(struct sched_intervals *intervals, const struct sched_data *data)
 {
 	struct buf *out = &intervals->text.text;
 
@@ -60,7 +60,7 @@ static const char *why_ended(int error)
 
 static void interval_ended(void *arg, int error, const struct sched_data *data)
 {
-	struct intervals *intervals = arg;
+	struct sched_intervals *intervals = arg;
 
 	bool is_last = error < 0 || (intervals->counted && --intervals->left == 0);
 
@@ -78,14 +78,14 @@ static void interval_ended(void *arg, int error, const struct sched_data *data)
 int sched_intervals_new(struct stream **ret, struct sched *sched, const struct sched_asking *asking,
 			bool json, struct why *why)
 {
-	struct intervals *intervals = calloc(1, sizeof(*intervals));
+	struct sched_intervals *intervals = calloc(1, sizeof(*intervals));
 	struct sched_asking mine = *asking;
 
 	if (!intervals) {
 		why_set(why, "no memory");
 		return -ENOMEM;
 	}
-	*intervals = (struct intervals){
+	*intervals = (struct sched_intervals){
 		.stream = {.read = read_text, .free = free_stream},
 		.left = asking->times,
 		.counted = asking->times != 0,

@@ -38,7 +38,7 @@ static unsigned list_probes(struct buf *to, const char *name)
 	return count;
 }
 
-static int refuse(struct buf *what, const char *name)
+static int view_refuse(struct buf *what, const char *name)
 {
 	buf_char(what, '\0');
 	return usage_error(buf_error(what) ? "no such view" : what->data, name);
@@ -55,7 +55,7 @@ int record_view_take(struct record_options *options, const char *name)
 	buf_str(&what, "no such view (there are ");
 	list_views(&what);
 	buf_str(&what, "peak)");
-	return refuse(&what, name);
+	return view_refuse(&what, name);
 }
 
 int record_view_choose(struct record_options *options)
@@ -74,7 +74,7 @@ int record_view_choose(struct record_options *options)
 	}
 	buf_str(&what, "this view is of ");
 	list_probes(&what, options->view_name);
-	return refuse(&what, options->view_name);
+	return view_refuse(&what, options->view_name);
 }
 
 enum view record_view_of(const struct record_options *options, enum probe probe)
