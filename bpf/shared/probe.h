@@ -11,7 +11,8 @@
 	X(OFFCPU, offcpu) \
 	X(MEM, mem) \
 	X(MEM_GLIBC, mem_glibc) \
-	X(IO, io)
+	X(IO, io) \
+	X(NET, net)
 /* clang-format on */
 
 #define PROBE_NUMBER(number, name) PROBE_##number,

@@ -89,8 +89,9 @@ enum truncation { TRUNCATIONS(NAMED_VALUE) TRUNCATED_COUNT };
 	X(LOST_LIFE_FULL, "life_ring_full") /* a fork, exec or exit event found no room */         \
 	/* a new process found no room in the map of targets */                                    \
 	X(LOST_TARGETS_FULL, "targets_full")                                                       \
-	X(LOST_SENT_FULL, "stacks_full")     /* the window's map of stacks is full */              \
-	X(LOST_RECORDS_FULL, "records_full") /* a thread's record could not be made */             \
+	X(LOST_SENT_FULL, "stacks_full") /* the window's map of stacks is full */                  \
+	/* the record of a thread, or of a socket's last sender, could not be made */              \
+	X(LOST_RECORDS_FULL, "records_full")                                                       \
 	/* the CPU times of ended threads found no room (bpf/process/exited.h) */                  \
 	X(LOST_GONE_FULL, "ended_full")                                                            \
 	/* an allocation is counted, but found no room in the map `held` */                        \

@@ -58,7 +58,12 @@ static const struct {
 	  "rss_stat", "mm_mt", "context"}},
 	{"maple_tree", {"ma_root"}},
 	{"vm_area_struct", {"vm_start", "vm_end", "vm_flags", "vm_pgoff", "vm_file"}},
-	{"file", {"f_inode"}},
+	{"file", {"f_inode", "private_data"}},
+	{"socket", {"sk"}},
+	{"sock_common", {"skc_family"}},
+	{"sock", {"sk_type", "sk_protocol"}},
+	{"sk_buff", {"len", "cb"}},
+	{"tcp_skb_cb", {"tcp_gso_segs"}},
 	{"inode",
 	 {"i_ino", "i_size", "i_sb", "i_ctime_sec", "i_ctime_nsec", "__i_ctime", "i_ctime",
 	  "i_mode", "i_rdev"}},
@@ -368,6 +373,11 @@ int ktypes_open(struct ktypes *ktypes)
 	ktypes->has_fault_tracepoints = count_arguments(from, "page_fault_user") >= 3 &&
 					count_arguments(from, "page_fault_kernel") >= 3;
 	ktypes->has_moves = count_arguments(from, "cgroup_attach_task") >= 3;
+	ktypes->has_socket_lengths = count_arguments(from, "sock_send_length") >= 3 &&
+				     count_arguments(from, "sock_recv_length") >= 3;
+	ktypes->has_socket_states = count_arguments(from, "inet_sock_set_state") >= 3;
+	ktypes->has_send_begin = count_arguments(from, "tcp_sendmsg_locked") >= 1;
+	ktypes->retransmit_args = count_arguments(from, "tcp_retransmit_skb");
 	find_vm_events(from, ktypes);
 	find_resident(from, ktypes);
 	excerpt.pointer = btf__add_ptr(to, 0);
