@@ -78,8 +78,10 @@ static __always_inline bool sender_waits(const struct count_key *key, uint64_t w
 static __always_inline void sender_keep(struct sock *sock, const struct stack_key *stack,
 					const struct taking *taking)
 {
-	struct count_key key = {
-		.stack = *stack, .tid = bpf_get_current_pid_tgid(), .cpu = taking->cpu};
+	struct count_key key = {.stack = *stack,
+				.tid = bpf_get_current_pid_tgid(),
+				.cpu = taking->cpu,
+				.part = NET_PART(NET_SEND, NET_TCP)};
 	struct sender *sender =
 		bpf_sk_storage_get(&senders, sock, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 

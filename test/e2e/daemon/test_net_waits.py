@@ -1,4 +1,6 @@
 """net, view=wait: the time in poll, select and epoll, by what is waited for."""
+import platform
+
 import pytest
 
 from helpers import wait_for
@@ -66,6 +68,66 @@ def test_a_wait_is_as_long_as_it_was_and_under_what_is_waited_for(profiler, star
     assert 3 * 20_000 <= found[leaf] <= took_us + 1, (found, took_us)
     assert leaves(scene, value="count") == {leaf: 3}
     assert scene.lost() == {}
+
+
+# Each system call that waits, by its number on x86-64; 20 ms.
+NUMBERS = {
+    "poll": ("7, fds, 1, 20", "[poll: sockets]"),
+    "ppoll": ("271, fds, 1, ns, None, 8", "[poll: sockets]"),
+    "select": ("23, 64, bits, None, None, us", "[select: sockets]"),
+    "pselect6": ("270, 64, None, bits_of(out), bits, ns, None", "[select: sockets, pipes]"),
+    "epoll_wait": ("232, instance.fileno(), events, 8, 20", "[epoll: fd {}]"),
+    "epoll_pwait": ("281, instance.fileno(), events, 8, 20, None, 8", "[epoll: fd {}]"),
+    "epoll_pwait2": ("441, instance.fileno(), events, 8, ns, None, 8", "[epoll: fd {}]"),
+}
+BY_NUMBER = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+fds = ctypes.create_string_buffer(struct.pack("iHH", far.fileno(), select.POLLIN, 0))
+bits_of = lambda fd: ctypes.create_string_buffer((1 << fd).to_bytes(128, "little"), 128)
+events = ctypes.create_string_buffer(12 * 8)
+
+def calls(): # the kernel writes into its arguments
+    bits = bits_of(far.fileno())
+    us, ns = (ctypes.create_string_buffer(struct.pack("qq", 0, part * 20)) for part in (1000, 1000000))
+    assert libc.syscall({call}) == 0, ctypes.get_errno()
+
+def act():
+    return [sum(timed(calls) for _ in range(3))], instance.fileno()
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
+@pytest.mark.parametrize("call", NUMBERS)
+def test_each_call_that_waits_is_seen(profiler, start, call):
+    how, leaf = NUMBERS[call]
+    scene = Scene(profiler, start, WAITS.format(waits="[]") + BY_NUMBER.format(call=how), net_wait=1)
+    (took_us,), instance = scene.act()
+    found, leaf = leaves(scene), leaf.format(instance)
+    assert set(found) == {leaf}
+    assert 3 * 20_000 <= found[leaf] <= took_us + 1, (found, took_us)
+    assert leaves(scene, value="count") == {leaf: 3}
+
+
+INTERRUPTED = """
+def ends(_signal, _frame):
+    raise TimeoutError
+
+def act():
+    signal.signal(signal.SIGALRM, ends)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        timed(select.poll().poll, 60000)
+    except TimeoutError:
+        return True
+"""
+
+
+def test_a_wait_that_a_signal_ends_counts_as_long_as_it_was(profiler, start):
+    scene = Scene(profiler, start, WAITS.format(waits="[]") + INTERRUPTED, net_wait=1)
+    assert scene.act()
+    assert leaves(scene, value="count") == {"[poll: no descriptors]": 1}
+    assert leaves(scene)["[poll: no descriptors]"] > 0
 
 
 def test_each_kind_stands_apart(profiler, start):
