@@ -27,8 +27,8 @@ PARAMS_FIT(struct net_params);
 
 static const struct param params[] = {
 	{"net_wait", PARAM_NUMBER_OF(struct net_params, wait), .max = 1,
-	 .help = "1: the time in poll, select and epoll is counted as well (`view=wait`). The "
-		 "entry and the return of each system call on the host cost some 0.1 us then"},
+	 .help = "1: the time in poll, select and epoll is counted as well (`view=wait`). Each "
+		 "system call on the host costs some 0.3 us more then"},
 	{0},
 };
 
