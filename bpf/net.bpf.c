@@ -11,6 +11,7 @@
  * The daemon loads and attaches what the kernel has and what is wanted.
  */
 #define GUARD_SKIPPED_NS 60ULL
+#define MEMO_BY_PLACE
 #include "bpf/stack/probe_take.h"
 #include "bpf/io/begun.h"
 #include "bpf/io/moved.h"

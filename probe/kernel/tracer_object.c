@@ -85,6 +85,11 @@ const struct bpf_object_open_opts *tracer_options(struct tracer *tracer)
 	return fd < 0 ? NULL : &types->options;
 }
 
+const struct ktypes *tracer_ktypes(const struct tracer *tracer)
+{
+	return tracer->types.fd < 0 ? NULL : &tracer->types.known;
+}
+
 void *tracer_take(struct tracer *tracer, const struct loadable *which)
 {
 	const struct load_from from = {

@@ -175,6 +175,9 @@ int tracer_share_all(const struct bpf_object *from, struct bpf_object *to,
 /* Returns what tells libbpf where the kernel's types are; NULL: errno says why. Any thread. */
 const struct bpf_object_open_opts *tracer_options(struct tracer *tracer);
 
+/* Returns what is known of the kernel's types; NULL: they were not looked for yet. */
+const struct ktypes *tracer_ktypes(const struct tracer *tracer);
+
 /* Opens a skeleton, name_bpf of name.skel.h, which the caller owns. NULL: errno says why. */
 #define tracer_open(tracer, name)                                                                  \
 	(tracer_options(tracer) ? name##_bpf__open_opts(tracer_options(tracer)) : NULL)

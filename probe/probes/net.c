@@ -176,33 +176,21 @@ static void choose_hooks(struct net_bpf *bpf, const struct ktypes *types)
 	bpf_program__set_autoattach(bpf->progs.end_thread, false);
 }
 
-static int load_sockets(struct probe_run *run, struct why *why)
+static struct net_bpf *open_net(const struct load_from *from)
 {
-	struct net_bpf *bpf = tracer_open(run->tracer, net);
+	struct net_bpf *bpf = tracer_open(from->tracer, net);
 
 	if (!bpf)
-		return -errno;
+		return NULL;
 	tracer_set_stacks(bpf);
 	io_numbers_fill(bpf->rodata->io_calls, bpf->rodata->io_narrow_calls);
 	fill_calls(bpf->rodata->net_calls, calls, ARRAY_SIZE(calls));
 	fill_calls(bpf->rodata->net_narrow_calls, narrow_calls, ARRAY_SIZE(narrow_calls));
-	choose_hooks(bpf, &run->tracer->types.known);
-	return tracer_load_own(run->tracer, bpf, bpf->skeleton, &run->own,
-			       "the programs on sockets can't be loaded", why);
+	choose_hooks(bpf, tracer_ktypes(from->tracer));
+	return bpf;
 }
 
-static void detach_link(struct bpf_link **link)
-{
-	bpf_link__destroy(*link);
-	*link = NULL;
-}
-
-static int attach_link(struct bpf_link **link, const struct bpf_program *program)
-{
-	if (!*link)
-		*link = bpf_program__attach(program);
-	return *link ? 0 : -errno;
-}
+OWN_OBJECT(net)
 
 /* Attaches what only waits need, or detaches it. */
 static int set_waits(struct net_bpf *bpf, bool wanted, struct why *why)
@@ -210,16 +198,16 @@ static int set_waits(struct net_bpf *bpf, bool wanted, struct why *why)
 	int r = 0;
 
 	if (!wanted) {
-		detach_link(&bpf->links.begin_wait);
-		detach_link(&bpf->links.end_wait);
-		detach_link(&bpf->links.end_thread);
+		link_detach(&bpf->links.begin_wait);
+		link_detach(&bpf->links.end_wait);
+		link_detach(&bpf->links.end_thread);
 		return 0;
 	}
-	r = attach_link(&bpf->links.end_thread, bpf->progs.end_thread);
+	r = link_attach(&bpf->links.end_thread, bpf->progs.end_thread);
 	if (r == 0)
-		r = attach_link(&bpf->links.end_wait, bpf->progs.end_wait);
+		r = link_attach(&bpf->links.end_wait, bpf->progs.end_wait);
 	if (r == 0)
-		r = attach_link(&bpf->links.begin_wait, bpf->progs.begin_wait);
+		r = link_attach(&bpf->links.begin_wait, bpf->progs.begin_wait);
 	if (r < 0)
 		tracer_explain(why, r, "the begin of system calls can't be seen");
 	return r;
@@ -228,8 +216,11 @@ static int set_waits(struct net_bpf *bpf, bool wanted, struct why *why)
 static int start_sockets(struct probe_run *run, struct why *why)
 {
 	const struct net_params *wanted = run->settings;
-	int r = run->own ? 0 : load_sockets(run, why);
+	int r = 0;
 
+	if (!run->own)
+		r = tracer_load_own(run->tracer, &loadable_net, &run->own,
+				    "the programs on sockets can't be loaded", why);
 	return r < 0 ? r : set_waits(tracer_own_bpf(run->own), wanted->wait, why);
 }
 
@@ -240,9 +231,9 @@ static void stop_sockets(struct probe_run *run)
 
 static const char *sockets_limit(const struct tracer *tracer)
 {
-	const struct ktypes *types = &tracer->types.known;
+	const struct ktypes *types = tracer_ktypes(tracer);
 
-	if (tracer->types.fd < 0)
+	if (!types)
 		return "";
 	if (!types->has_socket_lengths)
 		return NO_LENGTHS;
@@ -268,6 +259,7 @@ const struct kind probe_net = {
 	.params = params,
 	PARTS(parts),
 	.needs = {NEEDS_PROGRAMS, {CAN_TYPED_TRACEPOINT}, NEEDS_DATA, NEEDS_FILE_NAMES},
+	.loads = net_loads,
 	.start = start_sockets,
 	.stop = stop_sockets,
 	.limit = sockets_limit,

@@ -76,6 +76,7 @@ static inline void scripted_loaded(void)
  * can be loaded ---- */
 
 struct loadable;
+struct ktypes;
 struct bpf_object;
 struct bpf_object_open_opts;
 int tracer_load_own(struct tracer *tracer, const struct loadable *which, void **own,
@@ -87,6 +88,7 @@ const struct bpf_object_open_opts *tracer_options(struct tracer *tracer);
 int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to);
 void *tracer_loaded(const struct loadable *which, void *bpf, int r);
 void tracer_explain(struct why *why, int error, const char *what);
+const struct ktypes *tracer_ktypes(const struct tracer *tracer);
 bool tracer_has_task_pt_regs(void);
 uint32_t tracer_kernel_frames_max(void);
 
@@ -118,6 +120,12 @@ const struct bpf_object_open_opts *tracer_options(struct tracer *tracer)
 {
 	(void)tracer;
 	errno = ENOTSUP;
+	return NULL;
+}
+
+const struct ktypes *tracer_ktypes(const struct tracer *tracer)
+{
+	(void)tracer;
 	return NULL;
 }
 
