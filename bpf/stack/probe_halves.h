@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Events with a begin and an end, maybe on another CPU and in another process: a request, a call.
- * An object that includes this header has a map and an iterator of its own.
+ * An object that includes this header has a map and two programs of its own, of which the daemon
+ * loads one (kernel/halves.h).
  *
  *	begin    as in probe_take.h; the stack is sent, remembered under a number (the address of
  *		 the request, the thread), and counted as waiting
@@ -9,8 +10,9 @@
  *		 in the window of the end
  *
  * The daemon keeps the frames of a stack for the next window if events wait there when the window
- * ends. An event that goes on for longer is counted as waiting by renew_halves(), which the daemon
- * runs right before each window's end.
+ * ends. An event that goes on for longer is counted as waiting by run_halves() or, before Linux
+ * 5.13, by the iterator renew_halves(). The daemon runs the one of these that it has loaded right
+ * before each window's end.
  *
  * A begin that finds no room, or whose end never came, is counted as lost. An end without a begin
  * counts nothing: the process was not a target, the event was not drawn, or its begin is a loss
@@ -42,8 +44,14 @@ struct half_event {
 	uint64_t window;      /* last window that counts it as waiting */
 	uint64_t began_ns;    /* right after the walk of the stack */
 	uint32_t weight;      /* the guard's: events that the event stands for */
+	uint32_t left;	      /* the probe's own: of its bytes, those that are still to come */
+	uint32_t state;	      /* HALF_… */
 	uint32_t pad;
 };
+
+/* Bits of half_event.state. */
+#define HALF_ENDED  1U /* nothing more is to come: the event is forgotten at the window's end */
+#define HALF_CLOSED 2U /* the probe's own */
 
 /* Not an LRU map: such a map drops events without a word. Here a full map refuses a begin, which is
  * counted, and renew_halves() makes room. */
@@ -54,8 +62,17 @@ struct {
 	__type(value, struct half_event);
 } halves SEC(".maps");
 
-/* Events that the iterator has seen: up to now, and in its last run. */
+/* Events that were renewed: in this run up to now, and in the last one. */
 uint32_t halves_seen, halves_were;
+
+/* Returns the number of the current window. */
+static __always_inline uint64_t current_window(void)
+{
+	uint32_t zero = 0;
+	const struct control *settings = bpf_map_lookup_elem(&control, &zero);
+
+	return settings ? settings->window : 0;
+}
 
 /* Counts an event in a window as waiting: 1; as no longer waiting: -1. Returns false if there is no
  * room. */
@@ -73,6 +90,22 @@ static __always_inline void half_lose(const struct half_event *event, uint64_t w
 	if (event->window == window)
 		half_waits(window, &event->key, -1);
 	count_loss(cause, event->key.stack.probe, event->weight);
+}
+
+/* Forgets an event of which nothing is to be counted any more. */
+static __always_inline void half_forget(uint32_t probe, uint64_t number)
+{
+	struct half_key key = {.number = number, .probe = probe};
+	const struct half_event *found = bpf_map_lookup_elem(&halves, &key);
+	struct count_key counted;
+	uint64_t window;
+
+	if (!found)
+		return;
+	counted = found->key;
+	window = found->window;
+	if (bpf_map_delete_elem(&halves, &key) == 0 && window == current_window())
+		half_waits(window, &counted, -1);
 }
 
 /* Puts an event into the map, in the place of an earlier one with its number, whose end never
@@ -188,6 +221,44 @@ static __always_inline bool probe_end_timed(uint32_t probe, uint64_t number)
 	       half_count(probe, &ended, bpf_ktime_get_ns() - ended.began_ns);
 }
 
+/* Makes room: gives up an event that is so old that its end may never come, if the map was half
+ * full at the last run, and forgets one that has ended. Returns whether it is gone. */
+static __always_inline bool half_drop(const struct half_key *key, const struct half_event *event,
+				      uint64_t window)
+{
+	bool ended = event->state & HALF_ENDED;
+
+	if (!ended &&
+	    (halves_were <= halves_max / 2 || bpf_ktime_get_ns() - event->began_ns < halves_old_ns))
+		return false;
+	if (bpf_map_delete_elem(&halves, key))
+		return true;
+	if (!ended)
+		half_lose(event, window, LOST_UNENDED);
+	else if (event->window == window)
+		half_waits(window, &event->key, -1);
+	return true;
+}
+
+/* Counts an event that goes on as waiting in the current window. */
+static __always_inline void half_renew(const struct half_key *key, struct half_event *event)
+{
+	uint64_t window = current_window();
+	struct half_event copy = *event;
+	struct half_key number = *key;
+
+	halves_seen++;
+	if (!half_drop(&number, &copy, window) && copy.window < window &&
+	    half_waits(window, &copy.key, 1))
+		event->window = window;
+}
+
+static __always_inline void halves_seen_all(void)
+{
+	halves_were = halves_seen;
+	halves_seen = 0;
+}
+
 /* include/linux/bpf.h, DEFINE_BPF_ITER_FUNC(bpf_map_elem, …) */
 struct bpf_iter__bpf_map_elem {
 	void *meta;
@@ -196,41 +267,35 @@ struct bpf_iter__bpf_map_elem {
 	struct half_event *value;
 };
 
-/* Makes room: gives up an event that is so old that its end may never come, if the map was half
- * full at the last run. Returns whether it was given up. */
-static __always_inline bool half_drop(const struct half_key *key, const struct half_event *event,
-				      uint64_t window)
-{
-	if (halves_were <= halves_max / 2 || bpf_ktime_get_ns() - event->began_ns < halves_old_ns)
-		return false;
-	if (bpf_map_delete_elem(&halves, key) == 0)
-		half_lose(event, window, LOST_UNENDED);
-	return true;
-}
-
 /* Iterator over the events that go on, at a window's end. The program is attached to the map
  * `halves`, not together with its object. */
 SEC("iter/bpf_map_elem")
 int renew_halves(struct bpf_iter__bpf_map_elem *ctx)
 {
-	uint32_t zero = 0;
-	const struct control *settings = bpf_map_lookup_elem(&control, &zero);
-	struct half_event *event = ctx->value, copy;
+	struct half_event *event = ctx->value;
 	const struct half_key *key = ctx->key;
-	struct half_key number;
 
-	if (!key || !event) { /* the end */
-		halves_were = halves_seen;
-		halves_seen = 0;
-		return 0;
-	}
-	halves_seen++;
-	if (!settings)
-		return 0;
-	copy = *event;
-	number = *key;
-	if (!half_drop(&number, &copy, settings->window) && copy.window < settings->window &&
-	    half_waits(settings->window, &copy.key, 1))
-		event->window = settings->window;
+	if (key && event)
+		half_renew(key, event);
+	else
+		halves_seen_all(); /* the end */
+	return 0;
+}
+
+static long renew_half(void *map, struct half_key *key, struct half_event *event, void *arg)
+{
+	(void)map;
+	(void)arg;
+	half_renew(key, event);
+	return 0;
+}
+
+/* Like renew_halves(), for all events at once; for BPF_PROG_TEST_RUN, attached nowhere. */
+SEC("raw_tp")
+int run_halves(void *ctx)
+{
+	(void)ctx;
+	bpf_for_each_map_elem(&halves, renew_half, NULL, 0);
+	halves_seen_all();
 	return 0;
 }

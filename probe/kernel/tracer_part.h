@@ -12,6 +12,7 @@
 
 #include "bpf/shared/scheduler.h"
 #include "capability/ktypes.h"
+#include "kernel/halves.h"
 #include "kernel/preload.h"
 #include "kernel/tracer.h"
 #include "kernel/walkers.h"
@@ -345,8 +346,10 @@ void *tracer_loaded(const struct loadable *which, void *bpf, int r);
 		struct name##_bpf *bpf = open_##name(from);                                        \
 		int r = bpf ? tracer_share_maps(from->life, bpf->obj) : 0;                         \
                                                                                                    \
-		if (bpf && r == 0)                                                                 \
+		if (bpf && r == 0) {                                                               \
+			halves_choose(bpf->obj);                                                   \
 			r = name##_bpf__load(bpf);                                                 \
+		}                                                                                  \
 		return bpf ? tracer_loaded(&loadable_##name, bpf, r) : NULL;                       \
 	}                                                                                          \
 	static bool has_##name(const struct tracer *tracer)                                        \

@@ -3,7 +3,8 @@
  * Drain: reads a window every 30 s, when somebody asks, and before it fills up. Loop thread only.
  * Steps:
  *
- *	walk blocked threads -> swap windows -> ask VMs that record themselves ->
+ *	renew events that go on -> walk blocked threads -> swap windows ->
+ *	ask VMs that record themselves ->
  *	wait until new processes and their code are known -> join counts with stacks ->
  *	read files -> name, on the bulk worker -> call those who asked
  *

@@ -9,6 +9,7 @@
 
 #include "code/java_agent_frames.h"
 #include "kernel/blocked_walk.h"
+#include "kernel/halves.h"
 #include "kind/kind.h"
 
 /*
@@ -289,8 +290,17 @@ static void swap_window(void *arg)
 	drain->setup.began(drain->setup.arg, tracer_window(drain->setup.tracer));
 }
 
-void drain_read(struct drain *drain)
+/* Events that go on are renewed: those that begin now are of this window, until it ends. */
+static void events_renewed(void *arg)
 {
+	struct drain *drain = arg;
+
 	if (!blocked_walk_look(drain->setup.waiting, swap_window, drain))
 		swap_window(drain);
+}
+
+void drain_read(struct drain *drain)
+{
+	if (!tracer_renew_halves(drain->setup.tracer, drain->setup.urgent, events_renewed, drain))
+		events_renewed(drain);
 }

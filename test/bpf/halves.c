@@ -3,12 +3,14 @@
  * Makes events with a begin and an end (bpf/stack/probe_halves.h), by system calls with a number,
  * as the scene says, and prints as JSON: the counts at the end of each window, what was lost by
  * cause, the frames of each stack sent, the events left in the map. The ends are a child's calls,
- * which is no target. usage: halves SCENE
+ * which is no target. WAY is that of renewing events at a window's end: "run" or "iterator". usage:
+ * halves SCENE WAY
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,8 +92,20 @@ static void set_control(const struct control *settings)
 	bpf_map_update_elem(bpf_map__fd(object->maps.control), &zero, settings, BPF_ANY);
 }
 
-/* Runs the iterator over events that go on. */
-#define NO_ITERATOR 77 /* exit status: the scene needs what this kernel refuses */
+#define NO_WAY 77 /* exit status: the scene needs what this kernel refuses */
+
+static bool by_iterator;
+
+/* Has the events that go on renewed by the program that does so at once. */
+static void renew_by_run(void)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+
+	if (bpf_program__fd(object->progs.run_halves) < 0)
+		exit(NO_WAY);
+	if (bpf_prog_test_run_opts(bpf_program__fd(object->progs.run_halves), &options))
+		exit(1);
+}
 
 static int renew(void)
 {
@@ -99,8 +113,12 @@ static int renew(void)
 	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
 		    .link_info_len = sizeof(info));
 
+	if (!by_iterator) {
+		renew_by_run();
+		return 0;
+	}
 	if (bpf_program__fd(object->progs.renew_halves) < 0)
-		exit(NO_ITERATOR);
+		exit(NO_WAY);
 	struct bpf_link *link = bpf_program__attach_iter(object->progs.renew_halves, &options);
 	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
 	char words[64];
@@ -337,7 +355,8 @@ static unsigned left_in_map(void)
 	return count;
 }
 
-/* Some kernels let no iterator over a map's elements be loaded, whatever the privilege. */
+/* Some kernels let no iterator over a map's elements be loaded, whatever the privilege; old ones
+ * have no program that goes through a map. */
 static int load_object(const struct scene *scene, bool renews)
 {
 	object = halves_bpf__open();
@@ -358,7 +377,9 @@ static int load_object(const struct scene *scene, bool renews)
 	bpf_map__set_max_entries(object->maps.counts_odd, STACKS);
 	bpf_map__set_max_entries(object->maps.stacks, 1 << 20);
 	bpf_program__set_autoattach(object->progs.renew_halves, false);
-	bpf_program__set_autoload(object->progs.renew_halves, renews);
+	bpf_program__set_autoattach(object->progs.run_halves, false);
+	bpf_program__set_autoload(object->progs.renew_halves, renews && by_iterator);
+	bpf_program__set_autoload(object->progs.run_halves, renews && !by_iterator);
 	return halves_bpf__load(object);
 }
 
@@ -372,7 +393,7 @@ static int load(const struct scene *scene)
 
 	libbpf_set_print(print);
 
-	if (r == -EPERM) {
+	if (r < 0) {
 		halves_bpf__destroy(object);
 		r = load_object(scene, false);
 	}
@@ -387,10 +408,11 @@ int main(int argc, char **argv)
 	const char *separator = "";
 	const struct scene *scene = scenes, *behind = scenes + sizeof(scenes) / sizeof(scenes[0]);
 
-	while (argc == 2 && scene < behind && strcmp(scene->name, argv[1]) != 0)
+	while (argc == 3 && scene < behind && strcmp(scene->name, argv[1]) != 0)
 		scene++;
-	if (argc != 2 || scene == behind)
+	if (argc != 3 || scene == behind)
 		return 2;
+	by_iterator = strcmp(argv[2], "iterator") == 0;
 	main_tid = getpid();
 	if (load(scene)) {
 		perror("halves");
