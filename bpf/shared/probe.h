@@ -12,6 +12,7 @@
 	X(MEM, mem) \
 	X(MEM_GLIBC, mem_glibc) \
 	X(IO, io) \
+	X(BLKIO, blkio) \
 	X(NET, net)
 /* clang-format on */
 

@@ -68,6 +68,12 @@ static const struct {
 	 {"i_ino", "i_size", "i_sb", "i_ctime_sec", "i_ctime_nsec", "__i_ctime", "i_ctime",
 	  "i_mode", "i_rdev"}},
 	{"super_block", {"s_dev"}},
+	{"page", {"compound_head"}},
+	{"bio", {"bi_next", "bi_bdev", "bi_disk", "bi_opf", "bi_iter", "bi_io_vec", "bi_private"}},
+	{"block_device", {"bd_disk"}},
+	{"gendisk", {"disk_name", "queue"}},
+	{"request_queue", {"mq_ops"}},
+	{"request", {"bio", "__data_len"}},
 	{"uprobe_task", {"return_instances", "xol_vaddr", "vaddr"}},
 	{"return_instance", {"stack", "orig_ret_vaddr", "next"}},
 	{"xol_area", {"vaddr"}},
@@ -91,6 +97,7 @@ static const struct {
 } wanted_enums[] = {
 	{"vm_event_item", {"PGREUSE", "PGALLOC_DMA32", "PGALLOC_NORMAL", "PGALLOC_MOVABLE"}},
 	{"cgroup_subsys_id", {"memory_cgrp_id", "pids_cgrp_id", "cpu_cgrp_id"}},
+	{"pageflags", {"PG_writeback", "PG_head"}},
 };
 
 struct excerpt {
@@ -336,6 +343,17 @@ static int enum_value(const struct btf *btf, const char *type, const char *name)
 	return 0;
 }
 
+/* Finds what block devices' requests tell. */
+static void find_blocks(const struct btf *btf, struct ktypes *ktypes)
+{
+	int bio = count_arguments(btf, "block_bio_queue");
+
+	ktypes->has_blocks = bio && count_arguments(btf, "block_rq_complete") >= 3;
+	ktypes->has_block_queues = bio > 1;
+	ktypes->has_dirty_folios = count_arguments(btf, "writeback_dirty_folio") > 0;
+	ktypes->has_folio_heads = has_field(btf, "page", "compound_head");
+}
+
 /* Finds how the kernel counts resident pages, for page faults. */
 static void find_resident(const struct btf *btf, struct ktypes *ktypes)
 {
@@ -380,6 +398,7 @@ int ktypes_open(struct ktypes *ktypes)
 	ktypes->retransmit_args = count_arguments(from, "tcp_retransmit_skb");
 	find_vm_events(from, ktypes);
 	find_resident(from, ktypes);
+	find_blocks(from, ktypes);
 	excerpt.pointer = btf__add_ptr(to, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted) && r == 0; i++) {
 		r = add_struct(&excerpt, wanted[i].type, wanted[i].fields);

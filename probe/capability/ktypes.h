@@ -31,6 +31,10 @@ struct ktypes {
 	 * CPU's struct rq to them. */
 	bool has_vm_events;
 	int64_t vm_events_behind_queue;
+	bool has_blocks;       /* the tracepoints of bios and requests (CONFIG_BLOCK) */
+	bool has_block_queues; /* which have the queue as their first argument (before 5.11) */
+	bool has_dirty_folios; /* writeback_dirty_folio (since 5.18; before: …_page) */
+	bool has_folio_heads;  /* struct page has compound_head: a folio is found by any page */
 };
 
 /* Makes the excerpt and fills in *ktypes. Returns a memfd with the excerpt, which the caller owns,

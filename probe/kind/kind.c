@@ -72,11 +72,14 @@ bool kind_counts_events(enum probe probe, unsigned part)
 	return !(part & PART_SECOND) || kinds[probe]->second_apart;
 }
 
-const struct part_row *kind_part(enum probe probe, unsigned part)
+const struct part_row *kind_part(enum probe probe, unsigned part, struct part_named *room)
 {
+	const struct kind *kind = kinds[probe];
 	unsigned number = part & ~PART_SECOND;
 
-	return number && number < kinds[probe]->parts_count ? &kinds[probe]->parts[number] : NULL;
+	if (number && number < kind->parts_count)
+		return &kind->parts[number];
+	return number && kind->name_part ? kind->name_part(number, room) : NULL;
 }
 
 static void add_words(char *to, size_t bytes, const char *before, const char *words)

@@ -87,6 +87,14 @@ struct part_row {
 	const char *frames[PART_FRAMES];
 };
 
+#define PART_NAME_BYTES 40
+
+/* Leaf frames of a part that only a run can name; `row` may lead to `text`. */
+struct part_named {
+	struct part_row row;
+	char text[PART_FRAMES][PART_NAME_BYTES];
+};
+
 struct kind {
 	const char *name;	/* in URLs, bodies and folders */
 	const char *title;	/* of the probe's pictures */
@@ -115,6 +123,8 @@ struct kind {
 	const struct view_row *views;	/* by enum view (profile/view.h); NULL: it has one */
 	const struct part_row *parts;	/* by a part's number; NULL: no part has frames */
 	size_t parts_count;
+	/* Names a part that `parts` has no row of: of a device. Any thread. NULL: none is named. */
+	const struct part_row *(*name_part)(unsigned number, struct part_named *room);
 	bool counts_empty;	    /* an event without weight counts as well: a call of no bytes */
 	bool second_apart;	    /* the second value is of events that the first one is not of */
 	const struct param *params; /* a row without a name ends them (select/param.h) */
@@ -155,8 +165,8 @@ uint64_t kind_weight(enum probe probe, unsigned part, uint64_t weight);
 /* Returns whether a part's events are counted there; else they are counted without PART_SECOND. */
 bool kind_counts_events(enum probe probe, unsigned part);
 
-/* Returns the leaf frames of a part; NULL: it has none. */
-const struct part_row *kind_part(enum probe probe, unsigned part);
+/* Returns the leaf frames of a part, which may be in `room`; NULL: it has none. */
+const struct part_row *kind_part(enum probe probe, unsigned part, struct part_named *room);
 
 /* Returns the number of the probe with that name (any case), or -ENOENT. */
 int kind_find(const char *name);

@@ -169,10 +169,12 @@ int64_t batch_graft(struct grafting *grafting, int64_t node, const struct batch 
 		    const struct batch_stack *stack, const struct merged *frames,
 		    struct grafted *grafted)
 {
+	struct part_named room;
+
 	node = graft_markers(grafting->tree, node, stack, grafted);
 	if (stack->is_vms_own && !grafting->detail.native_stack)
 		node = graft_marker(grafting->tree, node, FRAME_JVM, grafted);
 	else
 		node = graft_frames(grafting, node, batch, stack, frames, grafted);
-	return graft_part(grafting->tree, node, kind_part(stack->key.probe, stack->part));
+	return graft_part(grafting->tree, node, kind_part(stack->key.probe, stack->part, &room));
 }

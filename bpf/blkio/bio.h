@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the probe blkio reads of block devices' requests: a request has a list of bios (parts that
+ * were merged), and a bio has a list of pieces of memory, of which a bio of the page cache's
+ * write-back tells the folios.
+ */
+#pragma once
+
+#include "bpf/core/kernel_types.h"
+
+/* include/linux/blk_types.h: enum req_op */
+#define OP_MASK	       0xff
+#define OP_READ	       0
+#define OP_WRITE       1
+#define OP_DISCARD     3
+#define OP_ZONE_APPEND 7
+
+#define TAIL_PAGE      1UL /* bit of page.compound_head: the rest is the address of the folio */
+
+/* Size of a page. Set before loading. */
+const volatile uint32_t page_bytes = 4096;
+
+enum pageflags { PG_writeback, PG_head };
+
+/* Its first word is `flags`, whose type differs between kernels (include/linux/mm_types.h). */
+struct page {
+	unsigned long compound_head;
+} RELOCATED;
+
+struct request_queue {
+	const void *mq_ops;
+} RELOCATED;
+
+struct gendisk {
+	char disk_name[32];
+	struct request_queue *queue;
+} RELOCATED;
+
+struct block_device {
+	struct gendisk *bd_disk;
+} RELOCATED;
+
+struct bvec_iter {
+	unsigned int bi_size;
+	unsigned int bi_idx;
+	unsigned int bi_bvec_done;
+} RELOCATED;
+
+/* include/linux/bvec.h: the same in all kernels */
+struct bio_vec {
+	uint64_t page;
+	uint32_t bytes;
+	uint32_t offset; /* in the page; may be of a later page */
+};
+
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev; /* since 5.12 */
+	struct gendisk *bi_disk;      /* before */
+	unsigned int bi_opf;
+	struct bvec_iter bi_iter;
+	struct bio_vec *bi_io_vec;
+	void *bi_private;
+} RELOCATED;
+
+struct request {
+	struct bio *bio;
+	unsigned int __data_len;
+} RELOCATED;
+
+static __always_inline uint32_t bio_bytes(const struct bio *bio)
+{
+	return BPF_CORE_READ(bio, bi_iter.bi_size);
+}
+
+static __always_inline uint32_t bio_op(const struct bio *bio)
+{
+	return BPF_CORE_READ(bio, bi_opf) & OP_MASK;
+}
+
+static __always_inline const struct gendisk *bio_disk(const struct bio *bio)
+{
+	if (bpf_core_field_exists(bio->bi_bdev))
+		return BPF_CORE_READ(bio, bi_bdev, bd_disk);
+	return BPF_CORE_READ(bio, bi_disk);
+}
+
+/* Returns whether a device has requests; others take bios as they are (zram, pmem), or hand them on
+ * to devices below (md, most of dm). */
+static __always_inline bool disk_has_requests(const struct gendisk *disk)
+{
+	return disk && BPF_CORE_READ(disk, queue, mq_ops);
+}
+
+/* Returns whether the bio writes what is in memory. */
+static __always_inline bool bio_writes_pages(const struct bio *bio)
+{
+	uint32_t op = bio_op(bio);
+
+	return (op == OP_WRITE || op == OP_ZONE_APPEND) && bio_bytes(bio);
+}
+
+/* Returns the address of the folio that a page is of. (Without that field only folios of one page,
+ * and the first pages of others, are found.) */
+static __always_inline uint64_t page_folio(uint64_t page)
+{
+	const struct page *typed = (const struct page *)page;
+	uint64_t head = 0;
+
+	if (bpf_core_field_exists(typed->compound_head))
+		head = BPF_CORE_READ(typed, compound_head);
+	return head & TAIL_PAGE ? head - TAIL_PAGE : page;
+}
+
+static __always_inline uint64_t folio_flags(uint64_t folio)
+{
+	uint64_t flags = 0;
+
+	bpf_probe_read_kernel(&flags, sizeof(flags), (const void *)folio);
+	return flags;
+}
+
+static __always_inline bool folio_is_large(uint64_t folio)
+{
+	return folio_flags(folio) >> bpf_core_enum_value(enum pageflags, PG_head) & 1;
+}
+
+static __always_inline bool folio_is_written_back(uint64_t folio)
+{
+	return folio_flags(folio) >> bpf_core_enum_value(enum pageflags, PG_writeback) & 1;
+}
+
+#define RUN_PAGES 256
+
+/* Pages that follow each other in memory, of a bio. */
+struct page_run {
+	uint64_t page;	 /* address of the first struct page */
+	uint32_t offset; /* in the first page */
+	uint32_t bytes;	 /* up to RUN_PAGES pages */
+};
+
+/* A walk through the memory of a bio, run by run. */
+struct page_walk {
+	uint64_t vec;	 /* address of the current struct bio_vec */
+	uint32_t vec_at; /* bytes of it that were walked */
+	uint32_t left;	 /* bytes that are still to be walked */
+};
+
+static __always_inline void page_walk_begin(struct page_walk *walk, const struct bio *bio,
+					    uint32_t bytes)
+{
+	walk->vec = (uint64_t)BPF_CORE_READ(bio, bi_io_vec) +
+		    BPF_CORE_READ(bio, bi_iter.bi_idx) * sizeof(struct bio_vec);
+	walk->vec_at = BPF_CORE_READ(bio, bi_iter.bi_bvec_done);
+	walk->left = bytes;
+}
+
+static __always_inline uint64_t page_behind(uint64_t page, uint64_t count)
+{
+	return page + count * bpf_core_type_size(struct page);
+}
+
+/* Goes on to the next run. Returns false if the walk has ended, or the memory's list can't be
+ * read. */
+static __always_inline bool page_walk_next(struct page_walk *walk, struct page_run *run)
+{
+	struct bio_vec vec = {};
+	uint64_t at;
+
+	if (!walk->left || bpf_probe_read_kernel(&vec, sizeof(vec), (const void *)walk->vec) ||
+	    vec.bytes <= walk->vec_at)
+		return false;
+	at = (uint64_t)vec.offset + walk->vec_at;
+	run->page = page_behind(vec.page, at / page_bytes);
+	run->offset = at % page_bytes;
+	run->bytes = RUN_PAGES * page_bytes - run->offset;
+	if (run->bytes > vec.bytes - walk->vec_at)
+		run->bytes = vec.bytes - walk->vec_at;
+	if (run->bytes > walk->left)
+		run->bytes = walk->left;
+	walk->left -= run->bytes;
+	walk->vec_at += run->bytes;
+	if (walk->vec_at >= vec.bytes) {
+		walk->vec += sizeof(vec);
+		walk->vec_at = 0;
+	}
+	return true;
+}
+
+/* Returns how many bytes of so many are in the page that they begin in. */
+static __always_inline uint32_t page_part(uint32_t offset, uint32_t bytes)
+{
+	uint32_t room = page_bytes - offset;
+
+	return bytes < room ? bytes : room;
+}
