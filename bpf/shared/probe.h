@@ -13,7 +13,8 @@
 	X(MEM_GLIBC, mem_glibc) \
 	X(IO, io) \
 	X(BLKIO, blkio) \
-	X(NET, net)
+	X(NET, net) \
+	X(LLC, llc)
 /* clang-format on */
 
 #define PROBE_NUMBER(number, name) PROBE_##number,

@@ -39,6 +39,8 @@ enum capability {
 	/* hooks */
 	CAN_CPU_CLOCK,
 	CAN_CPU_CYCLES,
+	CAN_CACHE_MISSES, /* and the next: of the last-level cache */
+	CAN_CACHE_REFERENCES,
 	CAN_PAGE_FAULTS,
 	CAN_FAULT_CODES, /* the error code of a fault, before it is handled */
 	CAN_RAW_TRACEPOINT,

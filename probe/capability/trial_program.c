@@ -29,6 +29,8 @@
 #define LOG_BYTES	(64 * 1024)
 #define CLOCK_PERIOD_NS 1000000
 #define CYCLES_PERIOD	100000
+#define CACHE_PERIOD	100
+#define CACHE_BYTES	(4u << 20)
 #define TOUCHED_PAGES	16
 #define UPROBE_SESSION	57		    /* enum bpf_attach_type: since Linux 6.13 */
 #define KERNEL_FUNCTION "hrtimer_nanosleep" /* what provoke_switch() ends in */
@@ -69,15 +71,31 @@ static int attach_clock(const struct bpf_program *program, struct attached *atta
 	return attach_event(program, attached, &attr, -1, attached->cpu);
 }
 
-static int attach_cycles(const struct bpf_program *program, struct attached *attached)
+static int attach_counter(const struct bpf_program *program, struct attached *attached,
+			  uint64_t counter, uint64_t period)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
-		.config = PERF_COUNT_HW_CPU_CYCLES,
-		.sample_period = CYCLES_PERIOD,
+		.config = counter,
+		.sample_period = period,
 	};
 
 	return attach_event(program, attached, &attr, -1, attached->cpu);
+}
+
+static int attach_cycles(const struct bpf_program *program, struct attached *attached)
+{
+	return attach_counter(program, attached, PERF_COUNT_HW_CPU_CYCLES, CYCLES_PERIOD);
+}
+
+static int attach_misses(const struct bpf_program *program, struct attached *attached)
+{
+	return attach_counter(program, attached, PERF_COUNT_HW_CACHE_MISSES, CACHE_PERIOD);
+}
+
+static int attach_references(const struct bpf_program *program, struct attached *attached)
+{
+	return attach_counter(program, attached, PERF_COUNT_HW_CACHE_REFERENCES, CACHE_PERIOD);
 }
 
 static int attach_faults(const struct bpf_program *program, struct attached *attached)
@@ -242,6 +260,19 @@ static void provoke_faults(void)
 	munmap(pages, bytes);
 }
 
+/* Fresh memory is in no cache. */
+static void provoke_misses(void)
+{
+	char *fresh =
+		mmap(NULL, CACHE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (fresh == MAP_FAILED)
+		return;
+	for (size_t at = 0; at < CACHE_BYTES; at += 64)
+		*(volatile char *)(fresh + at) = 1;
+	munmap(fresh, CACHE_BYTES);
+}
+
 static void provoke_switch(void)
 {
 	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -262,6 +293,10 @@ static const struct {
 			   NULL},
 	[CAN_CPU_CYCLES] = {"on_event", "the hardware event cycles", attach_cycles, provoke_clock,
 			    NULL},
+	[CAN_CACHE_MISSES] = {"on_event", "the hardware event cache-misses", attach_misses,
+			      provoke_misses, NULL},
+	[CAN_CACHE_REFERENCES] = {"on_event", "the hardware event cache-references",
+				  attach_references, provoke_misses, NULL},
 	[CAN_PAGE_FAULTS] = {"on_event", "the software event minor-faults", attach_faults,
 			     provoke_faults, NULL},
 	[CAN_FAULT_CODES] = {"on_fault", "tp_btf/page_fault_user", attach_by_type, provoke_faults,

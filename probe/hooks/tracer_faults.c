@@ -119,7 +119,8 @@ static int attach_event(struct tracer *tracer, enum fault_event which,
 		[AFTER_MAJOR] = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
 	};
 	struct timer **timer = &tracer->faults->events[which];
-	int r = timer_new(timer, tracer->loop, bpf_program__fd(program), events[which], true);
+	int r = timer_new(timer, tracer->loop, bpf_program__fd(program), PERF_TYPE_SOFTWARE,
+			  events[which], true);
 
 	return r < 0 ? r : timer_start(*timer, 1);
 }

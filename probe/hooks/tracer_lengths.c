@@ -29,7 +29,7 @@ static int load_lengths(struct tracer *tracer)
 	if (r == 0)
 		r = timer_new(&tracer->length_timer, tracer->loop,
 			      bpf_program__fd(tracer->runqlen->progs.sample_length),
-			      PERF_COUNT_SW_CPU_CLOCK, true);
+			      PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true);
 	return r < 0 ? r : timer_start(tracer->length_timer, PERIOD_NS);
 }
 

@@ -18,7 +18,8 @@
 struct timer {
 	struct loop *loop;
 	int program_fd;
-	uint32_t event;
+	uint32_t type;
+	uint64_t event;
 	uint64_t period;
 	bool idle;
 	int cpus_max;
@@ -29,7 +30,7 @@ struct timer {
 static int open_event(const struct timer *timer, int cpu)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
+		.type = timer->type,
 		.size = sizeof(attr),
 		.config = timer->event,
 		.sample_period = timer->period,
@@ -119,7 +120,8 @@ static void watch_uevents(struct timer *timer)
 		(void)TAKE_FD(fd);
 }
 
-int timer_new(struct timer **ret, struct loop *loop, int program_fd, uint32_t event, bool idle)
+int timer_new(struct timer **ret, struct loop *loop, int program_fd, uint32_t type, uint64_t event,
+	      bool idle)
 {
 	_cleanup_free_ struct timer *timer = calloc(1, sizeof(*timer));
 
@@ -127,6 +129,7 @@ int timer_new(struct timer **ret, struct loop *loop, int program_fd, uint32_t ev
 		return -ENOMEM;
 	timer->loop = loop;
 	timer->program_fd = program_fd;
+	timer->type = type;
 	timer->event = event;
 	timer->idle = idle;
 	timer->uevents =

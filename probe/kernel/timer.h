@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A software perf event on every CPU, mostly the CPU's clock, each running the given BPF program.
+ * A perf event on every CPU, mostly the CPU's clock, each running the given BPF program.
  * The program's descriptor is borrowed until timer_free(). CPUs that come and go are followed
  * (kernel uevents). Loop thread only.
  */
@@ -14,10 +14,12 @@
 struct timer;
 
 /*
- * Creates a timer, attached nowhere; the caller owns *ret. `event`: enum perf_sw_ids. `idle`: also
+ * Creates a timer, attached nowhere; the caller owns *ret. `type`: enum perf_type_id; `event`: enum
+ * perf_sw_ids or perf_hw_id. `idle`: also
  * while the CPU is idle. Returns 0 or a negative errno, such as -ENOMEM.
  */
-int timer_new(struct timer **ret, struct loop *loop, int program_fd, uint32_t event, bool idle);
+int timer_new(struct timer **ret, struct loop *loop, int program_fd, uint32_t type, uint64_t event,
+	      bool idle);
 void timer_free(struct timer *timer);
 
 /*

@@ -352,8 +352,8 @@ static int keep_sample(struct tracer *tracer, const struct sample_bpf *sample)
 	walkers_add(tracer, &(struct walker){.which = &loadable_sample_again,
 					     .has = sample->rodata->runtimes_walked,
 					     .take_over = take_over_sample});
-	return timer_new(&tracer->timer, tracer->loop, tracer->sample_fd, PERF_COUNT_SW_CPU_CLOCK,
-			 false);
+	return timer_new(&tracer->timer, tracer->loop, tracer->sample_fd, PERF_TYPE_SOFTWARE,
+			 PERF_COUNT_SW_CPU_CLOCK, false);
 }
 
 /*
