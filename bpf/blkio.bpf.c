@@ -18,8 +18,8 @@
 #define FOLIO_DIRTY	 1 /* marks on a folio's address */
 #define FOLIO_WRITTEN	 2
 
-#define BIOS_MAX	 1024 /* of a request */
-#define RUNS_MAX	 512  /* of a bio: struct page_run */
+#define BIOS_MAX	 512 /* of a request */
+#define RUNS_MAX	 512 /* of a bio: struct page_run */
 #define REQUESTS_WAITING 16384
 #define NUMBER_TRIES	 16
 
@@ -62,7 +62,7 @@ int end_run(uint64_t page, uint32_t offset, uint32_t bytes, uint32_t is_last, ui
 int end_pages(uint64_t bio, uint32_t bytes, uint32_t is_last, uint64_t ns);
 int end_bio_part(uint64_t address, uint32_t left, uint32_t is_whole, uint64_t ns, uint32_t bytes);
 
-static __always_inline void *argument(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline void *event_argument(struct bpf_raw_tracepoint_args *ctx)
 {
 	return (void *)(has_queue_args ? ctx->args[1] : ctx->args[0]);
 }
@@ -305,7 +305,7 @@ static __always_inline void set_left(uint64_t number, uint32_t bytes)
 SEC("raw_tp/block_bio_queue")
 int queue_bio(struct bpf_raw_tracepoint_args *ctx)
 {
-	const struct bio *bio = argument(ctx);
+	const struct bio *bio = event_argument(ctx);
 	const struct gendisk *disk = bio_disk(bio);
 	bool writes = bio_writes_pages(bio);
 	struct taking taking = {};
@@ -325,7 +325,7 @@ int queue_bio(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/block_split")
 int split_bio(struct bpf_raw_tracepoint_args *ctx)
 {
-	const struct bio *front = argument(ctx);
+	const struct bio *front = event_argument(ctx);
 	struct half_key key = {.probe = PROBE_BLKIO};
 	struct half_event *whole, event;
 	uint32_t bytes;
@@ -358,7 +358,7 @@ int end_bio(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/block_rq_issue")
 int issue_request(struct bpf_raw_tracepoint_args *ctx)
 {
-	uint64_t key = (uint64_t)argument(ctx), now_ns = bpf_ktime_get_ns();
+	uint64_t key = (uint64_t)event_argument(ctx), now_ns = bpf_ktime_get_ns();
 
 	if (bpf_map_update_elem(&issued, &key, &now_ns, BPF_ANY))
 		count_loss(LOST_PENDING_FULL, PROBE_BLKIO, 1);

@@ -130,7 +130,7 @@ static __always_inline bool folio_is_written_back(uint64_t folio)
 	return folio_flags(folio) >> bpf_core_enum_value(enum pageflags, PG_writeback) & 1;
 }
 
-#define RUN_PAGES 256
+#define RUN_PAGES 128
 
 /* Pages that follow each other in memory, of a bio. */
 struct page_run {

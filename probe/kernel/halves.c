@@ -58,9 +58,10 @@ static int open_iterator(struct renewer *renewer, const struct bpf_object *objec
 {
 	const struct bpf_map *map = bpf_object__find_map_by_name(object, "halves");
 	union bpf_iter_link_info info = {.map.map_fd = map ? (uint32_t)bpf_map__fd(map) : 0};
-	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
-		    .link_info_len = sizeof(info));
+	LIBBPF_OPTS(bpf_iter_attach_opts, options);
 
+	options.link_info = &info;
+	options.link_info_len = sizeof(info);
 	renewer->link = bpf_program__attach_iter(program, &options);
 	if (!renewer->link)
 		return -errno;

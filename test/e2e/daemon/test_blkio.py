@@ -15,7 +15,7 @@ PIECE = 1 << 20
 DISK_BYTES = 64 * PIECE
 
 DOES = f"""
-import fcntl, mmap, os, signal, struct, sys
+import fcntl, mmap, os, signal, struct, sys, threading
 disk, piece = sys.argv[1], mmap.mmap(-1, {4 * PIECE})
 piece.write(b"x" * len(piece))
 def direct(flags): return os.open(disk, flags | os.O_DIRECT)
@@ -39,6 +39,21 @@ def buffered():
     for i in range(4): os.pwritev(file, [piece], i * len(piece))
 def little():
     os.pwrite(os.open(disk, os.O_WRONLY), memoryview(piece)[:262144], 0)
+def maps():
+    with mmap.mmap(os.open(disk, os.O_RDWR), 64 * mmap.PAGESIZE) as memory:
+        for at in range(0, len(memory), mmap.PAGESIZE): memory[at] = 1
+        memory.flush()
+def one(number):
+    file, own = os.open(disk, os.O_RDWR), number * {8 * PIECE}
+    for i in range(40):
+        os.pwrite(file, memoryview(piece)[:12288], own + (i * 7 % 40) * 16384)
+        os.pwrite(file, memoryview(piece)[:100], own + {4 * PIECE} + i * 5000)
+        os.fdatasync(file) if i % 8 == 0 else None
+        os.preadv(direct(os.O_RDONLY), [memoryview(mmap.mmap(-1, 65536))], own + i * 65536)
+    os.fdatasync(file)
+def mixed():
+    threads = [threading.Thread(target=one, args=[i]) for i in range(4)]
+    [each.start() for each in threads], [each.join() for each in threads]
 def files():
     with open(disk, "wb") as file: file.write(piece)
     os.sync()
@@ -222,6 +237,34 @@ def test_without_blkio_writeback_only_who_uses_the_disk_himself_is_seen(profiler
     found = profiler.folded("blkio", pid=target.pid)
     assert of(found, "buffered", "[write]", disk) == 0, found.stacks
     assert of(found, "writes", "[write]", disk) == 32 * PIECE + 50 * 4096, found.stacks
+
+
+def test_pages_of_a_mapping_count_for_who_wrote_into_them(profiler, doing, disk):
+    target = doing(disk, "maps")
+    before = Stats.of(disk.name)
+    go(target, "maps")
+    write_back(disk)
+    seen = Stats.of(disk.name) - before
+    found = profiler.folded("blkio", pid=target.pid)
+    assert of(found, "maps", "[write]", disk) == seen.written_bytes == 64 * os.sysconf("SC_PAGESIZE"), found.stacks
+    assert of(found, "maps", "[read]", disk) == seen.read_bytes, found.stacks
+
+
+def test_threads_that_read_write_and_flush_at_once_are_all_there(profiler, doing, disk):
+    target = doing(disk, "mixed")
+    before = Stats.of(disk.name)
+    go(target, "mixed")
+    seen = Stats.of(disk.name) - before
+    found = profiler.folded("blkio", pid=target.pid)
+    requests = profiler.folded("blkio", pid=target.pid, value="count")
+    assert seen.read_bytes >= 4 * 40 * 65536
+    assert found.total("[read]", f"[{disk.name}]") == seen.read_bytes, found.stacks
+    assert found.total("[write]", f"[{disk.name}]") == seen.written_bytes, found.stacks
+    assert requests.total("[read]", f"[{disk.name}]") == seen.reads, requests.stacks
+    # A flush is a write of no bytes there.
+    writes = requests.total("[write]", f"[{disk.name}]") + requests.total("[flush]", f"[{disk.name}]")
+    assert writes == seen.writes, requests.stacks
+    assert_complete(profiler)
 
 
 @pytest.fixture
