@@ -45,7 +45,7 @@ static void free_counters(void *arg)
 		timer_free(TAKE_PTR(counters[i]));
 }
 
-static void explain(struct why *why, int error, const char *event)
+static void explain_event(struct why *why, int error, const char *event)
 {
 	char what[120];
 
@@ -89,7 +89,7 @@ static int start_counter(struct probe_run *run, enum llc_event which, struct why
 	if (r == 0)
 		r = timer_start(counters[which], (uint64_t)wanted->period);
 	if (r < 0)
-		explain(why, r, events[which].name);
+		explain_event(why, r, events[which].name);
 	return r;
 }
 
@@ -116,6 +116,7 @@ const struct kind probe_llc = {
 	.count_name = "misses",
 	.for_users = true,
 	.counts_empty = true,
+	.is_part_of_events = true,
 	.event_name = "references",
 	.event_title = "Last-Level Cache References",
 	.pprof = {.values = {{"references", "count", PPROF_EVENTS},

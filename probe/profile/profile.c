@@ -339,6 +339,8 @@ void profile_describe(const struct profile *profile, uint32_t start, const char 
 		.title = profile->shows_events ? row->event_title : row->title,
 		.count_name = profile->shows_events ? row->event_name : unit,
 		.event_name = profile->shows_events ? NULL : row->event_name,
+		.is_part_of_events = !profile->shows_events && profile->view == VIEW_ALL &&
+				     kind_get(profile->probe)->is_part_of_events,
 		.host = host,
 		.from = (time_t)(profile->from / (int64_t)NS_PER_S),
 		.until = (time_t)(profile->until / (int64_t)NS_PER_S),

@@ -161,6 +161,19 @@ void tree_show_events(struct tree *tree)
 		tree->nodes[i].self = tree->nodes[i].events;
 }
 
+uint64_t *tree_sum_events(const struct tree *tree)
+{
+	uint64_t *sums = calloc(tree->count, sizeof(*sums));
+
+	if (!sums)
+		return NULL;
+	for (size_t i = 0; i < tree->count; i++)
+		sums[i] = tree->nodes[i].events;
+	for (size_t i = tree->count - 1; i > 0; i--)
+		sums[tree->nodes[i].parent] += sums[i];
+	return sums;
+}
+
 /* Adds both values, weight and events. */
 static void add_both(struct tree *into, uint32_t to, const struct node *from)
 {

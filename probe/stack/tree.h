@@ -67,6 +67,10 @@ void tree_add_events(struct tree *tree, uint32_t node, uint64_t events);
 /* Replaces the weights by the events. */
 void tree_show_events(struct tree *tree);
 
+/* Returns the events of each node together with all nodes below it, by node, which the caller
+ * frees; NULL: no memory. */
+uint64_t *tree_sum_events(const struct tree *tree);
+
 /* Adds a subtree of `from`, with the frames that lead to it, into `into`: `node` and all nodes
  * below it (TREE_ROOT: all). (*numbers)[n] is the number in `into` of node n of `from`; TREE_ROOT:
  * not added, or the root. The caller frees *numbers, also on failure. Returns 0; -ENOSPC if a part

@@ -23,6 +23,7 @@ struct profile_meta {
 	const char *count_name;	   /* unit of the weights: "samples" */
 	bool unit_unknown;	   /* count_name is a guess: folded text from somewhere */
 	const char *event_name;	   /* "waits"; NULL: the weight already counts events */
+	bool is_part_of_events;	   /* the weight is: titles of frames tell how large a part */
 	const char *host;	   /* NULL: unknown */
 	time_t from, until;	   /* CLOCK_REALTIME, s; 0: unknown */
 	int64_t from_ns, until_ns; /* `from` and `until` in ns */

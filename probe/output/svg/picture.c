@@ -33,6 +33,10 @@ void picture_begin(struct picture *picture, const struct picture_setup *setup, s
 	*picture = (struct picture){.out = out, .setup = *setup};
 	picture->unit = unit && *unit ? unit : "samples";
 	picture->unit_len = strnlen(picture->unit, PICTURE_UNIT_MAX);
+	if (setup->meta->is_part_of_events && setup->meta->event_name) {
+		picture->event = setup->meta->event_name;
+		picture->event_len = strnlen(picture->event, PICTURE_UNIT_MAX);
+	}
 	picture_head_begin(picture);
 	buf_str(out, "<g id=\"frames\" transform=\"translate(0 -.5)\" stroke=\"#fdbe88\" "
 		     "stroke-width=\"15\" "
@@ -61,6 +65,18 @@ static char *put_change(const struct picture *picture, char *p, const struct pic
 	return PUT(p, "%");
 }
 
+/* Writes "; of 10,000 references 12.34%". */
+static char *put_part(const struct picture *picture, char *p, const struct picture_frame *frame)
+{
+	p = PUT(p, "; of ");
+	p = number_put_grouped(p, frame->events);
+	*p++ = ' ';
+	p = xml_put(p, picture->event, picture->event_len);
+	*p++ = ' ';
+	p = number_put_fixed(p, number_share(frame->weight, 10000, frame->events), 2, false);
+	return PUT(p, "%");
+}
+
 /* Makes ` (1,234 samples, 12.34%)` and the end of the path. */
 static void write_share(struct picture *picture, const struct picture_frame *frame)
 {
@@ -79,6 +95,8 @@ static void write_share(struct picture *picture, const struct picture_frame *fra
 	*p++ = '%';
 	if (setup->is_diff && !is_all)
 		p = put_change(picture, p, frame);
+	if (frame->events && picture->event_len)
+		p = put_part(picture, p, frame);
 	p = PUT(p, ")</title></path>");
 	picture->share_len = (size_t)(p - picture->share);
 }
@@ -118,6 +136,7 @@ static void write_numbers(struct picture *picture, const struct picture_frame *f
 	picture->weight = frame->type == FRAME_TYPE_ROOT ? 0 : frame->weight; /* 0: not reused */
 	picture->own = frame->own;
 	picture->own_before = frame->own_before;
+	picture->events = frame->events;
 }
 
 /* Returns the shade of a name: the same in every picture. */
@@ -267,7 +286,7 @@ void picture_frame(struct picture *picture, const struct picture_frame *frame)
 
 	if (is_all || !picture->weight || frame->weight != picture->weight ||
 	    frame->offset != picture->offset || frame->own != picture->own ||
-	    frame->own_before != picture->own_before)
+	    frame->own_before != picture->own_before || frame->events != picture->events)
 		write_numbers(picture, frame);
 	if (is_all) {
 		struct picture_frame all = *frame;

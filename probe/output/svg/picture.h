@@ -46,12 +46,14 @@ struct picture {
 	struct picture_setup setup;
 	const char *unit;
 	size_t unit_len;
-	uint32_t kinds; /* bit set of the frame types drawn */
+	const char *event; /* struct profile_meta.event_name */
+	size_t event_len;  /* 0: titles don't tell of events */
+	uint32_t kinds;	   /* bit set of the frame types drawn */
 
 	/* The numbers of the last frame and their text: a frame and its child are often equally
 	 * wide, and then the text is reused. */
-	uint64_t offset, weight, own, own_before;
-	char where[40], span[40], share[PICTURE_UNIT_MAX * 6 + 120];
+	uint64_t offset, weight, own, own_before, events;
+	char where[40], span[40], share[2 * PICTURE_UNIT_MAX * 6 + 160];
 	size_t where_len, span_len, share_len;
 };
 
@@ -63,6 +65,7 @@ struct picture_frame {
 	uint64_t offset, weight;  /* left edge and width, as weights */
 	uint64_t own, own_before; /* diff: weight of the stacks that end here, after and before */
 	uint64_t self;		  /* weight of the stacks that end here … */
+	uint64_t events;	  /* of which the weight is a part; 0: none */
 	bool leaves_out;	  /* … which is written if children are too narrow to be drawn */
 };
 

@@ -2,21 +2,26 @@
 /* svg_write(), html_write(): draw a tree. The walk over the tree feeds the writer of picture.h. */
 #include "output/format/output.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "base/cleanup.h"
 #include "output/text/frame_text.h"
 #include "output/svg/picture.h"
 
 struct svg {
 	struct picture picture;
-	uint32_t base;	 /* the row of the node where the walk begins */
-	uint64_t least;	 /* frames that weigh less are left out */
-	uint64_t cursor; /* left edge of the next frame, as a weight */
-	struct buf text; /* scratch of frame_text() */
+	uint32_t base;	  /* the row of the node where the walk begins */
+	uint64_t least;	  /* frames that weigh less are left out */
+	uint64_t cursor;  /* left edge of the next frame, as a weight */
+	uint64_t *events; /* by node, with all nodes below it; NULL: titles don't tell them */
+	struct buf text;  /* scratch of frame_text() */
 };
 
 static void svg_done(struct svg *svg)
 {
 	buf_done(&svg->text);
+	free(svg->events);
 }
 
 static void draw_picture_frame(struct svg *svg, const struct frame *frame,
@@ -53,6 +58,7 @@ static bool draw_frame(void *arg, const struct tree_frame *node)
 		.offset = svg->cursor,
 		.weight = node->total,
 		.self = node->self,
+		.events = svg->events ? svg->events[node->node] : 0,
 		.leaves_out = node->lightest < svg->least,
 	};
 
@@ -78,6 +84,10 @@ static int draw_tree(const struct tree *tree, uint32_t start, const struct profi
 	for (uint32_t node = start; node != TREE_ROOT; svg.base++)
 		node = tree_parent(tree, node);
 	svg.least = picture_least(setup.total, setup.width);
+	if (r == 0 && meta->is_part_of_events) {
+		svg.events = tree_sum_events(tree);
+		r = svg.events ? 0 : -ENOMEM;
+	}
 	if (r == 0)
 		r = tree_height(tree, start, svg.least, &setup.rows);
 	if (r < 0)

@@ -22,6 +22,26 @@ static void svg_titles_have_name_suffix_weight_and_percentage(void **state)
 	assert_has(text, ">On-CPU Time Flame Graph</text>");
 }
 
+static void svg_titles_tell_of_how_many_events_the_weight_is_a_part(void **state)
+{
+	struct profile_meta meta = plain_meta;
+	uint32_t main_node;
+	_cleanup_tree_ struct tree *tree = new_small_tree(&main_node);
+
+	(void)state;
+	meta.count_name = "misses";
+	meta.event_name = "references";
+	meta.is_part_of_events = true;
+	tree_add_events(tree, main_node, 1000);
+	tree_add_events(tree, main_node + 1, 600); /* work */
+	_cleanup_free_ char *text = write_with("svg", tree, TREE_ROOT, &meta);
+	check_xml(text);
+	assert_has(text, "<title>all (100 misses, 100%; of 1,600 references 6.25%)</title>");
+	assert_has(text, "<title>main (100 misses, 100.00%; of 1,600 references 6.25%)</title>");
+	assert_has(text, "<title>work (60 misses, 60.00%; of 600 references 10.00%)</title>");
+	assert_has(text, "<title>java_[j] (10 misses, 10.00%)</title>");
+}
+
 static void svg_frames_lie_above_their_parents_side_by_side(void **state)
 {
 	uint32_t main_node;
@@ -277,6 +297,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(svg_titles_have_name_suffix_weight_and_percentage),
+		cmocka_unit_test(svg_titles_tell_of_how_many_events_the_weight_is_a_part),
 		cmocka_unit_test(svg_frames_lie_above_their_parents_side_by_side),
 		cmocka_unit_test(svg_of_a_subtree_stands_on_the_frames_that_lead_to_it),
 		cmocka_unit_test(hostile_names_bring_no_markup_into_the_svg),
