@@ -119,65 +119,87 @@ static int share_disks(struct blkio_bpf *bpf)
 {
 	uint32_t count = 0;
 	struct blkio_disk disk;
+	int r = 0;
 
-	if (disks.numbers_fd < 0 || disks.names_fd < 0)
-		return 0;
-	for (uint32_t next = 1; bpf_map_lookup_elem(disks.names_fd, &next, &disk) == 0; next++)
-		count = next;
-	bpf->bss->disks_count = count;
-	int r = bpf_map__reuse_fd(bpf->maps.disks, disks.numbers_fd);
-
-	return r < 0 ? r : bpf_map__reuse_fd(bpf->maps.disk_names, disks.names_fd);
+	pthread_mutex_lock(&disks.lock);
+	if (disks.numbers_fd >= 0 && disks.names_fd >= 0) {
+		for (uint32_t next = 1; bpf_map_lookup_elem(disks.names_fd, &next, &disk) == 0;
+		     next++)
+			count = next;
+		bpf->bss->disks_count = count;
+		r = bpf_map__reuse_fd(bpf->maps.disks, disks.numbers_fd);
+		if (r == 0)
+			r = bpf_map__reuse_fd(bpf->maps.disk_names, disks.names_fd);
+	}
+	pthread_mutex_unlock(&disks.lock);
+	return r;
 }
 
-static int choose_programs(struct blkio_bpf *bpf, const struct ktypes *types, bool writeback)
+static int choose_programs(struct blkio_bpf *bpf, const struct ktypes *types)
 {
 	bool folios = types->has_dirty_folios;
 
 	bpf->rodata->has_queue_args = types->has_block_queues;
 	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	bpf->rodata->halves_max = EVENTS_MAX;
-	bpf_program__set_autoload(bpf->progs.dirty_folio, writeback && folios);
-	bpf_program__set_autoload(bpf->progs.dirty_page, writeback && !folios);
+	bpf_program__set_autoload(bpf->progs.dirty_folio, folios);
+	bpf_program__set_autoload(bpf->progs.dirty_page, !folios);
+	bpf_program__set_autoattach(bpf->progs.dirty_folio, false);
+	bpf_program__set_autoattach(bpf->progs.dirty_page, false);
 	bpf_map__set_map_flags(bpf->maps.halves, BPF_F_NO_PREALLOC);
 	return bpf_map__set_max_entries(bpf->maps.halves, EVENTS_MAX);
 }
 
-static int load_requests(struct probe_run *run, bool writeback, struct why *why)
+static struct blkio_bpf *open_blkio(const struct load_from *from)
 {
-	struct blkio_bpf *bpf = tracer_open(run->tracer, blkio);
-	const struct ktypes *types = &run->tracer->types.known;
+	struct blkio_bpf *bpf = tracer_open(from->tracer, blkio);
+	const struct ktypes *types = tracer_ktypes(from->tracer);
 
 	if (!bpf)
-		return -errno;
+		return NULL;
 	int r = types->has_blocks ? share_disks(bpf) : -EOPNOTSUPP;
 	if (r == 0)
-		r = choose_programs(bpf, types, writeback);
+		r = choose_programs(bpf, types);
 	if (r < 0) {
 		blkio_bpf__destroy(bpf);
-		tracer_explain(why, r, "the kernel's events of block devices can't be seen");
-		return r;
+		errno = -r;
+		return NULL;
 	}
 	tracer_set_stacks(bpf);
-	r = tracer_load_own(run->tracer, bpf, bpf->skeleton, &run->own,
-			    "the programs on block devices can't be loaded", why);
-	return r < 0 ? r : keep_maps(bpf);
+	return bpf;
 }
 
-static bool loaded_writeback(const struct blkio_bpf *bpf)
+OWN_OBJECT(blkio)
+
+static struct bpf_link **dirty_link(struct blkio_bpf *bpf)
 {
-	return bpf_program__autoload(bpf->progs.dirty_folio) ||
-	       bpf_program__autoload(bpf->progs.dirty_page);
+	return bpf_program__autoload(bpf->progs.dirty_folio) ? &bpf->links.dirty_folio
+							     : &bpf->links.dirty_page;
+}
+
+/* Sees who makes folios dirty, whose writing the kernel begins later. */
+static int watch_dirty(struct blkio_bpf *bpf)
+{
+	return link_attach(dirty_link(bpf), bpf_program__autoload(bpf->progs.dirty_folio)
+						    ? bpf->progs.dirty_folio
+						    : bpf->progs.dirty_page);
 }
 
 /* With write-back or without is another object: what is kept of folios would be of before. */
 static int start_requests(struct probe_run *run, struct why *why)
 {
 	const struct blkio_params *wanted = run->settings;
+	int r = 0;
 
-	if (run->own && loaded_writeback(tracer_own_bpf(run->own)) != (wanted->writeback != 0))
+	if (run->own && (*dirty_link(tracer_own_bpf(run->own)) != NULL) != (wanted->writeback != 0))
 		tracer_unload(&run->own);
-	return run->own ? 0 : load_requests(run, wanted->writeback, why);
+	if (run->own)
+		return 0;
+	r = tracer_load_own(run->tracer, &loadable_blkio, &run->own,
+			    "the programs on block devices can't be loaded", why);
+	if (r == 0 && wanted->writeback)
+		r = watch_dirty(tracer_own_bpf(run->own));
+	return r < 0 ? r : keep_maps(tracer_own_bpf(run->own));
 }
 
 static void stop_requests(struct probe_run *run)
@@ -187,9 +209,9 @@ static void stop_requests(struct probe_run *run)
 
 static const char *find_limit(const struct tracer *tracer)
 {
-	const struct ktypes *types = &tracer->types.known;
+	const struct ktypes *types = tracer_ktypes(tracer);
 
-	return types->has_blocks && !types->has_folio_heads ? NO_HEADS : "";
+	return types && types->has_blocks && !types->has_folio_heads ? NO_HEADS : "";
 }
 
 const struct kind probe_blkio = {
@@ -211,6 +233,7 @@ const struct kind probe_blkio = {
 	.name_part = name_part,
 	.params = params,
 	.needs = {NEEDS_PROGRAMS, NEEDS_DATA, NEEDS_KERNEL_NAMES, NEEDS_FILE_NAMES},
+	.loads = blkio_loads,
 	.start = start_requests,
 	.stop = stop_requests,
 	.limit = find_limit,

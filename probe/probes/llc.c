@@ -59,19 +59,27 @@ static void explain_event(struct why *why, int error, const char *event)
 		tracer_explain(why, error, what);
 }
 
-static int load_programs(struct probe_run *run, struct why *why)
+static struct llc_bpf *open_llc(const struct load_from *from)
 {
-	struct llc_bpf *bpf = tracer_open(run->tracer, llc);
+	struct llc_bpf *bpf = tracer_open(from->tracer, llc);
 
 	if (!bpf)
-		return -errno;
+		return NULL;
 	tracer_set_stacks(bpf);
 	bpf_program__set_autoattach(bpf->progs.take_miss, false);
 	bpf_program__set_autoattach(bpf->progs.take_reference, false);
-	int r = tracer_load_own(run->tracer, bpf, bpf->skeleton, &run->own,
+	return bpf;
+}
+
+OWN_OBJECT(llc)
+
+static int load_programs(struct probe_run *run, struct why *why)
+{
+	int r = tracer_load_own(run->tracer, &loadable_llc, &run->own,
 				"the programs on the CPU's counters can't be loaded", why);
+
 	if (r == 0) /* they use the programs, so they are stopped before */
-		loaded_add(run->tracer, &(struct loaded){NULL, -1, free_counters, NULL});
+		loaded_add(run->tracer, &(struct loaded){NULL, -1, free_counters, NULL, NULL});
 	return r;
 }
 
@@ -132,6 +140,7 @@ const struct kind probe_llc = {
 		  NEEDS_DATA,
 		  NEEDS_KERNEL_NAMES,
 		  NEEDS_FILE_NAMES},
+	.loads = llc_loads,
 	.start = start_counters,
 	.stop = stop_counters,
 };
