@@ -66,7 +66,7 @@ static const struct {
 	{"tcp_skb_cb", {"tcp_gso_segs"}},
 	{"inode",
 	 {"i_ino", "i_size", "i_sb", "i_ctime_sec", "i_ctime_nsec", "__i_ctime", "i_ctime",
-	  "i_mode", "i_rdev"}},
+	  "i_mode", "i_rdev", "i_mapping"}},
 	{"super_block", {"s_dev"}},
 	{"page", {"compound_head"}},
 	{"bio", {"bi_next", "bi_bdev", "bi_disk", "bi_opf", "bi_iter", "bi_io_vec", "bi_private"}},
@@ -88,6 +88,9 @@ static const struct {
 	{"kernfs_node", {"id", "name", "parent", "__parent"}},
 	{"cfs_rq", {"rq"}},
 	{"rq", {"nr_running", "cfs"}},
+	{"page", {"flags", "compound_order", "index", "mapping"}},
+	{"folio", {"_folio_order", "_flags_1", "index", "mapping"}},
+	{"address_space", {"host"}},
 };
 
 /* The enumerators that bpf/core/kernel_types.h declares. */
@@ -350,7 +353,6 @@ static void find_blocks(const struct btf *btf, struct ktypes *ktypes)
 
 	ktypes->has_blocks = bio && count_arguments(btf, "block_rq_complete") >= 3;
 	ktypes->has_block_queues = bio > 1;
-	ktypes->has_dirty_folios = count_arguments(btf, "writeback_dirty_folio") > 0;
 	ktypes->has_folio_heads = has_field(btf, "page", "compound_head");
 }
 
@@ -390,6 +392,16 @@ int ktypes_open(struct ktypes *ktypes)
 	ktypes->uprobe_session = enum_value(from, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION");
 	ktypes->has_fault_tracepoints = count_arguments(from, "page_fault_user") >= 3 &&
 					count_arguments(from, "page_fault_kernel") >= 3;
+	ktypes->has_dirty_folio = count_arguments(from, "writeback_dirty_folio") >= 1;
+	ktypes->has_dirty_page = count_arguments(from, "writeback_dirty_page") >= 1;
+	ktypes->throttle_arguments = count_arguments(from, "balance_dirty_pages");
+	ktypes->has_added = count_arguments(from, "mm_filemap_add_to_page_cache") >= 1;
+	ktypes->has_uses = count_arguments(from, "mm_filemap_get_pages") >= 3 &&
+			   count_arguments(from, "mm_filemap_map_pages") >= 3 &&
+			   count_arguments(from, "mm_filemap_fault") >= 2 &&
+			   count_arguments(from, "mm_filemap_delete_from_page_cache") >= 1;
+	ktypes->has_asked = ktypes->has_uses && count_arguments(from, "page_cache_sync_ra") >= 4 &&
+			    count_arguments(from, "page_cache_async_ra") >= 4;
 	ktypes->has_moves = count_arguments(from, "cgroup_attach_task") >= 3;
 	ktypes->has_socket_lengths = count_arguments(from, "sock_send_length") >= 3 &&
 				     count_arguments(from, "sock_recv_length") >= 3;

@@ -18,6 +18,15 @@ struct ktypes {
 	bool has_memory;       /* BPF programs have an allocator, bpf_mem_alloc (since 6.1) */
 	int uprobe_session;    /* BPF_TRACE_UPROBE_SESSION (since 6.13); 0: there is none */
 	bool has_moves;	       /* tracepoint cgroup_attach_task: a process gets another cgroup */
+	bool has_dirty_folio;  /* tracepoint writeback_dirty_folio (since 5.18) */
+	bool has_dirty_page;   /* its name before */
+	/* tracepoint mm_filemap_add_to_page_cache: a folio comes to the page cache */
+	bool has_added;
+	/* Tracepoints say which pages are used (mm_filemap_get_pages, _map_pages, _fault; since
+	 * 6.12), and which ones a read that reads ahead needs (page_cache_sync_ra, _async_ra). */
+	bool has_uses, has_asked;
+	/* of the tracepoint balance_dirty_pages: twelve, eight since 6.17; 0: there is none */
+	int throttle_arguments;
 	bool has_fault_tracepoints; /* page_fault_user, page_fault_kernel (not on all processors) */
 	bool has_socket_lengths;    /* sock_send_length, sock_recv_length (since 6.3) */
 	bool has_socket_states;	    /* inet_sock_set_state */
@@ -33,7 +42,6 @@ struct ktypes {
 	int64_t vm_events_behind_queue;
 	bool has_blocks;       /* the tracepoints of bios and requests (CONFIG_BLOCK) */
 	bool has_block_queues; /* which have the queue as their first argument (before 5.11) */
-	bool has_dirty_folios; /* writeback_dirty_folio (since 5.18; before: …_page) */
 	bool has_folio_heads;  /* struct page has compound_head: a folio is found by any page */
 };
 

@@ -137,7 +137,7 @@ static int share_disks(struct blkio_bpf *bpf)
 
 static int choose_programs(struct blkio_bpf *bpf, const struct ktypes *types)
 {
-	bool folios = types->has_dirty_folios;
+	bool folios = types->has_dirty_folio;
 
 	bpf->rodata->has_queue_args = types->has_block_queues;
 	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);

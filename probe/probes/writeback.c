@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The probe writeback: who makes pages of files dirty, and who has to wait for their writing. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "kernel/tracer_part.h"
+#include "probes/probe_needs.h"
+#include "profile/view.h"
+#include "writeback.skel.h"
+
+#define LONG_ARGUMENTS	12 /* of balance_dirty_pages before 6.17 */
+#define SHORT_ARGUMENTS 8
+
+static const struct pprof_shape in_pause = {
+	.values = {{"waits", "count", PPROF_EVENTS}, {"wait", "nanoseconds", PPROF_WEIGHT, 1000}},
+	.period_type = "",
+	.period_unit = "",
+};
+
+static const struct view_row views[VIEWS] = {
+	[VIEW_ALL] = {.name = "dirty"},
+	[VIEW_SECOND] = {.name = "wait",
+			 .folder = "writeback-wait",
+			 .title = "Time Throttled for Writeback",
+			 .count_name = "us",
+			 .event_name = "waits",
+			 .event_title = "Waits for Writeback",
+			 .pprof = &in_pause},
+};
+
+static bool knows_pauses(const struct ktypes *types)
+{
+	return types->throttle_arguments == LONG_ARGUMENTS ||
+	       types->throttle_arguments == SHORT_ARGUMENTS;
+}
+
+static void choose_hooks(struct writeback_bpf *bpf, const struct ktypes *types)
+{
+	bool pauses = knows_pauses(types);
+
+	bpf->rodata->has_long_arguments = types->throttle_arguments == LONG_ARGUMENTS;
+	bpf->rodata->has_switch_state = types->has_switch_state;
+	bpf_program__set_autoload(bpf->progs.on_dirty_folio, types->has_dirty_folio);
+	bpf_program__set_autoload(bpf->progs.on_dirty_page, !types->has_dirty_folio);
+	bpf_program__set_autoload(bpf->progs.plan_pause, pauses);
+	bpf_program__set_autoload(bpf->progs.on_pause_switch, pauses);
+	bpf_program__set_autoload(bpf->progs.end_paused, pauses);
+	/* A pause has 0.2 s at most: none needs to be shown while it goes on. */
+	bpf_program__set_autoload(bpf->progs.renew_halves, false);
+}
+
+static int load_dirty(struct probe_run *run, struct why *why)
+{
+	struct writeback_bpf *bpf = tracer_open(run->tracer, writeback);
+	const struct ktypes *types = &run->tracer->types.known;
+
+	if (!bpf)
+		return -errno;
+	if (!types->has_dirty_folio && !types->has_dirty_page) {
+		writeback_bpf__destroy(bpf);
+		why_set(why, "this kernel has no tracepoint writeback_dirty_folio");
+		return -EOPNOTSUPP;
+	}
+	tracer_set_stacks(bpf);
+	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
+	choose_hooks(bpf, types);
+	return tracer_load_own(run->tracer, bpf, bpf->skeleton, &run->own,
+			       "the programs on dirty pages can't be loaded", why);
+}
+
+static int start_dirty(struct probe_run *run, struct why *why)
+{
+	return run->own ? 0 : load_dirty(run, why);
+}
+
+static void stop_dirty(struct probe_run *run)
+{
+	tracer_unload(&run->own);
+}
+
+static const char *dirty_limit(const struct tracer *tracer)
+{
+	if (tracer->types.fd < 0 ||
+	    knows_pauses(&tracer->types.known)) /* not asked yet, or it does */
+		return "";
+	return "waits for writeback aren't seen: the tracepoint balance_dirty_pages has other "
+	       "arguments here";
+}
+
+const struct kind probe_writeback = {
+	.name = "writeback",
+	.title = "Dirtied Pages",
+	.count_name = "bytes",
+	.for_users = true,
+	.at_tracepoint = true,
+	.second_apart = true,
+	.second_unit = 1000, /* ns */
+	.event_name = "folios",
+	.event_title = "Dirtied Folios",
+	.pprof = {.values = {{"folios", "count", PPROF_EVENTS}, {"dirty", "bytes", PPROF_WEIGHT}},
+		  .period_type = "",
+		  .period_unit = ""},
+	.upload = {"writeback", "stackprobe-writeback", ".bytes", "bytes", 100},
+	.deepflow = 4,
+	.views = views,
+	.needs = {NEEDS_PROGRAMS,
+		  {CAN_TYPED_TRACEPOINT},
+		  NEEDS_DATA,
+		  NEEDS_KERNEL_NAMES,
+		  NEEDS_FILE_NAMES},
+	.start = start_dirty,
+	.stop = stop_dirty,
+	.limit = dirty_limit,
+};
