@@ -13,6 +13,7 @@
 	X(MEM_GLIBC, mem_glibc) \
 	X(IO, io) \
 	X(BLKIO, blkio) \
+	X(READAHEAD, readahead) \
 	X(WRITEBACK, writeback) \
 	X(NET, net) \
 	X(LLC, llc)

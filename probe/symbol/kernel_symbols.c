@@ -244,3 +244,10 @@ const char *kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address
 		return NULL;
 	return name_of(symbols, &function);
 }
+
+int kernel_code_find(const char *const *names, struct kernel_range *ranges, size_t max)
+{
+	_cleanup_(free_file) FILE *file = fopen("/proc/kallsyms", "re");
+
+	return file ? kernel_table_ranges(file, names, ranges, max) : -errno;
+}

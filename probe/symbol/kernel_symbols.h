@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol/kernel_table.h"
+
 struct kernel_symbols;
 
 /* Returns 0 or -ENOMEM. Nothing is read yet. */
@@ -35,3 +37,7 @@ size_t kernel_symbols_section(const struct kernel_symbols *symbols, const char *
  * addresses (kernel.kptr_restrict); -ENOMEM; an errno of reading. After an error the old table
  * stays in use. */
 int kernel_symbols_error(const struct kernel_symbols *symbols);
+
+/* Reads /proc/kallsyms as kernel_table_ranges() does. Returns its result, or a negative errno of
+ * opening. Any thread. */
+int kernel_code_find(const char *const *names, struct kernel_range *ranges, size_t max);

@@ -309,3 +309,53 @@ uint64_t kernel_table_address(const struct kernel_table *table, const char *name
 	}
 	return 0;
 }
+
+/* Returns the number of the name that a function has, or that of the NULL behind them. */
+static size_t which_name(const char *const *names, const char *name)
+{
+	size_t i = 0;
+
+	for (; names[i]; i++) {
+		size_t len = strlen(names[i]);
+
+		if (strncmp(name, names[i], len) == 0 && (!name[len] || name[len] == '.'))
+			break;
+	}
+	return i;
+}
+
+/* A function ends where the next symbol begins: the kernel lists its own symbols in their order. */
+static void end_range(struct kernel_range *range, uint64_t address)
+{
+	if (!range->to && address > range->from)
+		range->to = address;
+}
+
+int kernel_table_ranges(FILE *file, const char *const *names, struct kernel_range *ranges,
+			size_t max)
+{
+	_cleanup_free_ char *line = NULL;
+	size_t bytes = 0, count = 0;
+	bool hidden = true;
+
+	while (getline(&line, &bytes, file) > 0) {
+		uint64_t address;
+		const char *name;
+		int r = kernel_table_parse_line(line, &address, &name);
+		size_t which;
+
+		hidden = hidden && (r < 0 || !address);
+		if (count && r >= 0)
+			end_range(&ranges[count - 1], address);
+		which = r > 0 ? which_name(names, name) : 0;
+		if (r <= 0 || !names[which])
+			continue;
+		if (count && !ranges[count - 1].to) /* another name of it, or nothing behind it */
+			count--;
+		if (count < max)
+			ranges[count++] = (struct kernel_range){.from = address, .name = which};
+	}
+	if (count && !ranges[count - 1].to)
+		count--;
+	return hidden ? -EACCES : (int)count;
+}

@@ -44,3 +44,17 @@ uint64_t kernel_table_address(const struct kernel_table *table, const char *name
 /* Parses a line of /proc/kallsyms. Returns 1 for a function (`name` points into the line, where a
  * NUL is written behind the name), 0 for another symbol, or -EINVAL. */
 int kernel_table_parse_line(char *line, uint64_t *address, const char **name);
+
+/* A function's code in the kernel. */
+struct kernel_range {
+	uint64_t from, to;
+	size_t name; /* number of the name that the function has */
+};
+
+/*
+ * Reads where the functions with these names (NULL ends them) lie; the compiler may have made parts
+ * or copies of a function, `NAME.…`. Fills in at most `max` ranges. Returns how many, or -EACCES if
+ * all addresses are 0.
+ */
+int kernel_table_ranges(FILE *file, const char *const *names, struct kernel_range *ranges,
+			size_t max);

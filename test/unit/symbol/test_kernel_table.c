@@ -301,6 +301,46 @@ static void each_function_of_this_kernel_is_found(void **state)
 	kernel_table_done(&table);
 }
 
+static void the_code_of_functions_ends_at_the_next_symbol(void **state)
+{
+	static char text[] = "ffffffff81000000 T first\n"
+			     "ffffffff81000040 T first_and_more\n"
+			     "ffffffff81000080 t wanted\n"
+			     "ffffffff81000080 t wanted.isra.0\n"
+			     "ffffffff810000c0 t wanted.part.0\n"
+			     "ffffffff81000100 D some_data\n"
+			     "ffffffff81000140 t first\n";
+	static const char *const names[] = {"first", "wanted", NULL};
+	struct kernel_range ranges[8];
+	FILE *file = fmemopen(text, strlen(text), "r");
+
+	(void)state;
+	assert_int_equal(kernel_table_ranges(file, names, ranges, 8), 3);
+	assert_int_equal(ranges[0].from, 0xffffffff81000000);
+	assert_int_equal(ranges[0].to, 0xffffffff81000040);
+	assert_int_equal(ranges[0].name, 0);
+	assert_int_equal(ranges[1].name, 1);
+	assert_int_equal(ranges[1].from, 0xffffffff81000080);
+	assert_int_equal(ranges[1].to, 0xffffffff810000c0);
+	assert_int_equal(ranges[2].from, 0xffffffff810000c0);
+	assert_int_equal(ranges[2].to, 0xffffffff81000100);
+	rewind(file);
+	assert_int_equal(kernel_table_ranges(file, names, ranges, 2), 2);
+	fclose(file);
+}
+
+static void hidden_addresses_have_no_ranges(void **state)
+{
+	static char text[] = "0000000000000000 T first\n0000000000000000 T second\n";
+	static const char *const names[] = {"first", NULL};
+	struct kernel_range ranges[1];
+	FILE *file = fmemopen(text, strlen(text), "r");
+
+	(void)state;
+	assert_int_equal(kernel_table_ranges(file, names, ranges, 1), -EACCES);
+	fclose(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +351,8 @@ int main(void)
 		cmocka_unit_test(what_is_hidden_or_empty_is_an_error),
 		cmocka_unit_test(names_without_room_are_an_error),
 		cmocka_unit_test(each_function_of_this_kernel_is_found),
+		cmocka_unit_test(the_code_of_functions_ends_at_the_next_symbol),
+		cmocka_unit_test(hidden_addresses_have_no_ranges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
