@@ -94,12 +94,17 @@ class Worker:
     def pid(self):
         return self.target.pid
 
-    def work(self):
-        """What work() returns."""
+    def work(self, meanwhile=lambda: None):
+        """What work() returns; `meanwhile` is called over and over until then."""
         before = self.target.log.read_text().count("told")
+
+        def has_told():
+            meanwhile()
+            text = self.target.log.read_text()
+            return text.count("told") > before and text.endswith("\n") and text
+
         self.target.popen.send_signal(signal.SIGUSR1)
-        text = wait_for(lambda: (now := self.target.log.read_text()).count("told") > before and now.endswith("\n") and now,
-                        60, why=lambda: self.target.log.read_text())  # fmt: skip
+        text = wait_for(has_told, 60, why=lambda: self.target.log.read_text())
         return text.strip().rpartition("told ")[2]
 
 

@@ -28,8 +28,8 @@ def work():
     {way}
     return write_bytes() - before
 """
-# The file has its blocks already: a write needs nothing else that somebody may hold. Nobody with a lower priority takes the
-# CPU, so the writes in which the thread left it by itself are those that waited.
+# The file has its blocks already: a write needs nothing else that somebody may hold. Nobody with a lower priority
+# takes the CPU, so the writes in which the thread left it by itself are those that waited.
 THROTTLED = """
 import resource
 def sleeps(): return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
@@ -97,11 +97,13 @@ def slow_disk(work):
         subprocess.run(["umount", folder], check=False)
 
 
-def test_waits_of_a_throttled_writer_are_those_of_its_own_clock(profiler, start, work):
+@pytest.mark.parametrize("windows", ["one", "many"])
+def test_waits_of_a_throttled_writer_are_those_of_its_own_clock(profiler, start, work, windows):
     with slow_disk(work) as folder:
         worker = Worker(start, folder / "written", THROTTLED)
         profile(profiler, worker)
-        waited_us = int(worker.work()) / 1000
+        meanwhile = {"one": lambda: None, "many": lambda: total(profiler, worker)}[windows]
+        waited_us = int(worker.work(meanwhile)) / 1000
         if waited_us < 100000:
             pytest.skip(f"the disk was too fast: writes were throttled for {waited_us} us")
         seen = total(profiler, worker, view="wait")
