@@ -54,7 +54,8 @@ static const struct view_row views[VIEWS] = {
 			 .pprof = &never_used},
 };
 
-static int fill_functions(struct readahead_bpf *bpf, struct why *why)
+/* Returns 0 or a negative errno: the kernel hides its addresses, or none of them is known. */
+static int fill_functions(struct readahead_bpf *bpf)
 {
 	struct kernel_range ranges[READAHEAD_FUNCTIONS];
 	int count = kernel_code_find(functions, ranges, ARRAY_SIZE(ranges));
@@ -66,9 +67,6 @@ static int fill_functions(struct readahead_bpf *bpf, struct why *why)
 					    .reads_ahead = ranges[i].name >= LOOKING_FUNCTIONS};
 	if (count > 0)
 		return 0;
-	why_set(why, "where the kernel's readahead lies isn't known: %s",
-		count == -EACCES ? "the kernel hides its addresses (kernel.kptr_restrict)"
-				 : "/proc/kallsyms doesn't tell");
 	return count < 0 ? count : -EOPNOTSUPP;
 }
 
@@ -91,33 +89,38 @@ static void choose_hooks(struct readahead_bpf *bpf, const struct ktypes *types)
 	bpf_program__set_autoload(bpf->progs.begin_async, types->has_asked);
 }
 
-static int open_added(struct probe_run *run, struct readahead_bpf *bpf, struct why *why)
+/* Looks for the kernel's functions: that takes some 50 ms, on the worker that loads ahead. */
+static struct readahead_bpf *open_readahead(const struct load_from *from)
 {
-	if (!run->tracer->types.known.has_added) {
-		why_set(why, "this kernel has no tracepoint mm_filemap_add_to_page_cache");
-		return -EOPNOTSUPP;
-	}
-	tracer_set_stacks(bpf);
-	choose_hooks(bpf, &run->tracer->types.known);
-	return fill_functions(bpf, why);
-}
-
-static int load_added(struct probe_run *run, struct why *why)
-{
-	struct readahead_bpf *bpf = tracer_open(run->tracer, readahead);
-	int r = bpf ? open_added(run, bpf, why) : -errno;
+	struct readahead_bpf *bpf = tracer_open(from->tracer, readahead);
+	int r = bpf ? fill_functions(bpf) : -errno;
 
 	if (r < 0) {
 		readahead_bpf__destroy(bpf);
-		return r;
+		errno = -r;
+		return NULL;
 	}
-	return tracer_load_own(run->tracer, bpf, bpf->skeleton, &run->own,
-			       "the programs on the page cache can't be loaded", why);
+	tracer_set_stacks(bpf);
+	choose_hooks(bpf, tracer_ktypes(from->tracer));
+	return bpf;
 }
+
+OWN_OBJECT(readahead)
 
 static int start_added(struct probe_run *run, struct why *why)
 {
-	return run->own ? 0 : load_added(run, why);
+	const struct ktypes *types = tracer_ktypes(run->tracer);
+
+	if (run->own)
+		return 0;
+	if (types && !types->has_added) {
+		why_set(why, "this kernel has no tracepoint mm_filemap_add_to_page_cache");
+		return -EOPNOTSUPP;
+	}
+	return tracer_load_own(run->tracer, &loadable_readahead, &run->own,
+			       "where the kernel reads ahead isn't known, or the programs on the "
+			       "page cache can't be loaded",
+			       why);
 }
 
 static void stop_added(struct probe_run *run)
@@ -127,9 +130,9 @@ static void stop_added(struct probe_run *run)
 
 static const char *added_limit(const struct tracer *tracer)
 {
-	const struct ktypes *types = &tracer->types.known;
+	const struct ktypes *types = tracer_ktypes(tracer);
 
-	if (tracer->types.fd < 0 || types->has_asked) /* not asked yet, or all is there */
+	if (!types || types->has_asked) /* not asked yet, or all is there */
 		return "";
 	if (types->has_uses)
 		return "pages that are needed and pages ahead aren't told apart: the kernel has no "
@@ -157,6 +160,7 @@ const struct kind probe_readahead = {
 		  {CAN_NAME_KERNEL},
 		  NEEDS_DATA,
 		  NEEDS_FILE_NAMES},
+	.loads = readahead_loads,
 	.start = start_added,
 	.stop = stop_added,
 	.limit = added_limit,

@@ -46,32 +46,34 @@ static void choose_hooks(struct writeback_bpf *bpf, const struct ktypes *types)
 	bpf_program__set_autoload(bpf->progs.plan_pause, pauses);
 	bpf_program__set_autoload(bpf->progs.on_pause_switch, pauses);
 	bpf_program__set_autoload(bpf->progs.end_paused, pauses);
-	/* A pause has 0.2 s at most: none needs to be shown while it goes on. */
-	bpf_program__set_autoload(bpf->progs.renew_halves, false);
 }
 
-static int load_dirty(struct probe_run *run, struct why *why)
+static struct writeback_bpf *open_writeback(const struct load_from *from)
 {
-	struct writeback_bpf *bpf = tracer_open(run->tracer, writeback);
-	const struct ktypes *types = &run->tracer->types.known;
+	struct writeback_bpf *bpf = tracer_open(from->tracer, writeback);
 
 	if (!bpf)
-		return -errno;
-	if (!types->has_dirty_folio && !types->has_dirty_page) {
-		writeback_bpf__destroy(bpf);
-		why_set(why, "this kernel has no tracepoint writeback_dirty_folio");
-		return -EOPNOTSUPP;
-	}
+		return NULL;
 	tracer_set_stacks(bpf);
 	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
-	choose_hooks(bpf, types);
-	return tracer_load_own(run->tracer, bpf, bpf->skeleton, &run->own,
-			       "the programs on dirty pages can't be loaded", why);
+	choose_hooks(bpf, tracer_ktypes(from->tracer));
+	return bpf;
 }
+
+OWN_OBJECT(writeback)
 
 static int start_dirty(struct probe_run *run, struct why *why)
 {
-	return run->own ? 0 : load_dirty(run, why);
+	const struct ktypes *types = tracer_ktypes(run->tracer);
+
+	if (run->own)
+		return 0;
+	if (types && !types->has_dirty_folio && !types->has_dirty_page) {
+		why_set(why, "this kernel has no tracepoint writeback_dirty_folio");
+		return -EOPNOTSUPP;
+	}
+	return tracer_load_own(run->tracer, &loadable_writeback, &run->own,
+			       "the programs on dirty pages can't be loaded", why);
 }
 
 static void stop_dirty(struct probe_run *run)
@@ -81,8 +83,9 @@ static void stop_dirty(struct probe_run *run)
 
 static const char *dirty_limit(const struct tracer *tracer)
 {
-	if (tracer->types.fd < 0 ||
-	    knows_pauses(&tracer->types.known)) /* not asked yet, or it does */
+	const struct ktypes *types = tracer_ktypes(tracer);
+
+	if (!types || knows_pauses(types)) /* not asked yet, or it does */
 		return "";
 	return "waits for writeback aren't seen: the tracepoint balance_dirty_pages has other "
 	       "arguments here";
@@ -109,6 +112,7 @@ const struct kind probe_writeback = {
 		  NEEDS_DATA,
 		  NEEDS_KERNEL_NAMES,
 		  NEEDS_FILE_NAMES},
+	.loads = writeback_loads,
 	.start = start_dirty,
 	.stop = stop_dirty,
 	.limit = dirty_limit,
