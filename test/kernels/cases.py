@@ -286,6 +286,27 @@ def check_faults(results):
     return '%d bytes, %d of them copies; %d unmeasured' % (profile.total(), copied, lost['unmeasured'])
 
 
+def check_moved(results):
+    """Bytes of dd's calls are exact; of nc's socket, where the kernel tells lengths or by the calls. The other probes
+    begin, or say what the kernel lacks."""
+    need(results['moved'].status == 0, results['moved'].text[:200])
+    profile = Profile(results['moved'].text)
+    read, written = profile.total('[read]', '[other]'), profile.total('[write]', '[file]')
+    need(read == written == 4096000, 'dd: %d bytes read, %d written' % (read, written))
+    net = results['moved-net']
+    need(net.status == 0, 'net: %s' % net.text[-200:])
+    sent = sum(int(line.rsplit(' ', 1)[1]) for line in net.text.splitlines()
+               if re.search(r'(^|;)nc;.*\[send\];\[tcp\] [0-9]+$', line))
+    need(sent == 409600, 'nc: %d bytes sent' % sent)
+    others = {}
+    for probe in ('blkio', 'readahead', 'writeback'):
+        result = results['moved-' + probe]
+        need(result.status == 0 or 'tracepoint' in result.text or 'needs' in result.text,
+             '%s: %s' % (probe, result.text[-200:]))
+        others[probe] = 'runs' if result.status == 0 else 'no'
+    return '%d bytes, %d of a socket; %s' % (read + written, sent, others)
+
+
 # Depth of `chain`, and how its lines begin. Of the second container no state is there.
 CONTAINED = {20: ('[Pod]shop-0', '[Con]web'), 21: ('[Pod]shop-0', '[Con]web'), 23: ('[Pod]shop-0', '[Con]web'),
              24: ('[Pod]11111111-2222-3333-4444-555555555555', '[Con]bbbbbbbbbbbb')}
@@ -333,6 +354,7 @@ def cases():
         ('handed', 'allocated handed oncpu offcpu mem', lambda results: check_handed(results, 'handed')),
         one('histograms', 'histograms histograms', check_histograms),
         ('faults', 'faults faults', check_faults),
+        ('moved', 'moved moved', check_moved),
         ('containers', 'contained containers', check_contained),
         ('daemon', 'served daemon chain 20 %d' % FOREVER,
          lambda results: check_served(results, 'daemon', 20)),

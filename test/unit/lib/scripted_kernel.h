@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "base/why.h"
+#include "kernel/halves.h"
 #include "kernel/preload.h"
 #include "kernel/tracer.h"
 #include "kernel/tracer_waits.h"

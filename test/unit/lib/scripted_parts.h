@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The scripted tracer's parts: hooks/tracer_*.h, kernel/preload.h and kernel/tracer_waits.h.
- * Included by scripted_tracer.h. */
+/* The scripted tracer's parts: hooks/tracer_*.h, kernel/halves.h, kernel/preload.h and
+ * kernel/tracer_waits.h. Included by scripted_tracer.h. */
 #pragma once
 
 #include "unit/lib/scripted_kernel.h"
@@ -83,6 +83,9 @@ int tracer_load_own(struct tracer *tracer, const struct loadable *which, void **
 		    const char *what, struct why *why);
 void tracer_unload(void **own);
 void *tracer_own_bpf(void *own);
+struct loaded;
+void loaded_add(struct tracer *tracer, const struct loaded *loaded);
+void loaded_remove(struct tracer *tracer, const struct bpf_object *object, int program_fd);
 bool loaded_is(const struct tracer *tracer, const struct loadable *which);
 const struct bpf_object_open_opts *tracer_options(struct tracer *tracer);
 int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to);
@@ -108,6 +111,16 @@ void tracer_unload(void **own)
 void *tracer_own_bpf(void *own)
 {
 	return own;
+}
+
+void loaded_add(struct tracer *tracer, const struct loaded *loaded)
+{
+	(void)tracer, (void)loaded;
+}
+
+void loaded_remove(struct tracer *tracer, const struct bpf_object *object, int program_fd)
+{
+	(void)tracer, (void)object, (void)program_fd;
 }
 
 bool loaded_is(const struct tracer *tracer, const struct loadable *which)
@@ -184,6 +197,18 @@ int tracer_offcpu(struct tracer *tracer, const struct offcpu_settings *settings,
 void tracer_offcpu_stop(struct tracer *tracer)
 {
 	tracer->offcpu = false;
+}
+
+void halves_choose(struct bpf_object *object)
+{
+	(void)object;
+}
+
+bool tracer_renew_halves(const struct tracer *tracer, struct worker *worker,
+			 void (*done)(void *arg), void *arg)
+{
+	(void)tracer, (void)worker, (void)done, (void)arg;
+	return false;
 }
 
 int tracer_waiting_open(const struct tracer *tracer)
