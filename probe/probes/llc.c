@@ -131,7 +131,7 @@ const struct kind probe_llc = {
 			     {"llc_misses", "count", PPROF_WEIGHT}},
 		  .period_type = "",
 		  .period_unit = ""},
-	.upload = {"llc", "stackprobe-llc", ".misses", "samples", 100},
+	.upload = {"llc", "stackprobe-llc", ".alloc_objects", "objects", 100},
 	.deepflow = 4,
 	.params = params,
 	.needs = {NEEDS_PROGRAMS,

@@ -151,7 +151,7 @@ const struct kind probe_readahead = {
 	.pprof = {.values = {{"pages", "count", PPROF_WEIGHT}},
 		  .period_type = "",
 		  .period_unit = ""},
-	.upload = {"readahead", "stackprobe-readahead", ".pages", "samples", 100},
+	.upload = {"readahead", "stackprobe-readahead", ".alloc_objects", "objects", 100},
 	.deepflow = 4,
 	.views = views,
 	PARTS(parts),
