@@ -21,6 +21,9 @@
 
 #define TCP_SYN_SENT 2 /* include/net/tcp_states.h */
 
+/* Set before loading: what is sent again is seen, so senders are to be known. */
+const volatile bool keeps_senders = true;
+
 /* Set before loading: tcp_retransmit_skb has the error of a segment that could not be sent. */
 const volatile bool has_retransmit_error = true;
 
@@ -75,7 +78,7 @@ int end_send(uint64_t *ctx)
 		return 0;
 	kind = socket_kind(sock);
 	if (take_messages(ctx, target, NET_PART(NET_SEND, kind), bytes, 1, &taking, &key) &&
-	    kind == NET_TCP)
+	    kind == NET_TCP && keeps_senders)
 		sender_keep(sock, &key, &taking);
 	return 0;
 }
@@ -95,21 +98,44 @@ int end_receive(uint64_t *ctx)
 	return 0;
 }
 
-/* Takes what a system call sent or received, where the kernel's sockets tell nothing. */
-static __always_inline void take_call(void *ctx, const struct target_value *target,
-				      const struct moved *moved)
+/* Takes what a system call sent, where the kernel's sockets tell nothing. */
+static __always_inline void take_sent(void *ctx, const struct target_value *target,
+				      const struct moved *moved, uint64_t descriptor)
 {
-	enum net_direction direction = moved->direction == IO_WRITE ? NET_SEND : NET_RECEIVE;
+	const struct sock *sock = descriptor_socket(descriptor);
 	struct stack_key key;
 	struct taking taking;
 	enum net_kind kind;
 
-	if (moved->direction != IO_PEEKED && descriptor_is_socket(moved->descriptor, &kind))
-		take_messages(ctx, target, NET_PART(direction, kind), moved->bytes, moved->messages,
-			      &taking, &key);
-	if (moved->copies && descriptor_is_socket(moved->copied_to, &kind))
-		take_messages(ctx, target, NET_PART(NET_SEND, kind), moved->bytes, 1, &taking,
-			      &key);
+	if (!sock)
+		return;
+	kind = socket_kind_read(sock);
+	if (take_messages(ctx, target, NET_PART(NET_SEND, kind), moved->bytes, moved->messages,
+			  &taking, &key) &&
+	    kind == NET_TCP && keeps_senders)
+		sender_keep_read(sock, &key, &taking);
+}
+
+/* … and received. */
+static __always_inline void take_received(void *ctx, const struct target_value *target,
+					  const struct moved *moved)
+{
+	struct sock *sock = descriptor_socket(moved->descriptor);
+	struct stack_key key;
+	struct taking taking;
+
+	if (sock)
+		take_messages(ctx, target, NET_PART(NET_RECEIVE, socket_kind_read(sock)),
+			      moved->bytes, moved->messages, &taking, &key);
+}
+
+static __always_inline void take_call(void *ctx, const struct target_value *target,
+				      const struct moved *moved)
+{
+	if (moved->direction != IO_PEEKED && moved->direction != IO_WRITE)
+		take_received(ctx, target, moved);
+	if (moved->copies || moved->direction == IO_WRITE)
+		take_sent(ctx, target, moved, moved->copies ? moved->copied_to : moved->descriptor);
 }
 
 SEC("tp_btf/sys_exit")
@@ -149,7 +175,7 @@ static __always_inline void keep_first_sender(void *ctx, struct sock *sock)
 	const struct guard *guard;
 	struct stack_key key;
 
-	if (!target || bpf_sk_storage_get(&senders, sock, NULL, 0))
+	if (!target || sender_find(sock))
 		return;
 	guard = guard_of(PROBE_NET);
 	if (guard && guard->interval > 1 && (uint64_t)draw_random() * guard->interval >> 32)
@@ -166,6 +192,14 @@ int begin_connection(uint64_t *ctx)
 
 	if (ctx[2] == TCP_SYN_SENT && socket_kind(sock) == NET_TCP)
 		keep_first_sender(ctx, sock);
+	return 0;
+}
+
+/* The end of a TCP socket, whose address may then be another one's. */
+SEC("tp_btf/tcp_destroy_sock")
+int end_socket(uint64_t *ctx)
+{
+	sender_forget((const struct sock *)ctx[0]);
 	return 0;
 }
 

@@ -50,16 +50,19 @@ static __always_inline enum net_kind socket_kind(const struct sock *sock)
 		       sock->sk_protocol);
 }
 
-/* Returns whether a descriptor is a socket, and which kind it is of. */
-static __always_inline bool descriptor_is_socket(uint64_t descriptor, enum net_kind *kind)
+/* Returns the socket behind a descriptor; NULL: it is none. Its fields are to be read. */
+static __always_inline struct sock *descriptor_socket(uint64_t descriptor)
 {
 	struct file___any *file = descriptor_file(descriptor);
-	const struct sock *sock;
 
 	if (file_kind(file) != IO_SOCKET)
-		return false;
-	sock = BPF_CORE_READ((struct file___socket *)file, private_data, sk);
-	*kind = kind_by(BPF_CORE_READ((const struct sock_common *)sock, skc_family),
-			BPF_CORE_READ(sock, sk_type), BPF_CORE_READ(sock, sk_protocol));
-	return true;
+		return NULL;
+	return BPF_CORE_READ((struct file___socket *)file, private_data, sk);
+}
+
+/* Returns the kind of such a socket. */
+static __always_inline enum net_kind socket_kind_read(const struct sock *sock)
+{
+	return kind_by(BPF_CORE_READ((const struct sock_common *)sock, skc_family),
+		       BPF_CORE_READ(sock, sk_type), BPF_CORE_READ(sock, sk_protocol));
 }

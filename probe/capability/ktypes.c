@@ -406,6 +406,7 @@ int ktypes_open(struct ktypes *ktypes)
 	ktypes->has_socket_lengths = count_arguments(from, "sock_send_length") >= 3 &&
 				     count_arguments(from, "sock_recv_length") >= 3;
 	ktypes->has_socket_states = count_arguments(from, "inet_sock_set_state") >= 3;
+	ktypes->has_socket_ends = count_arguments(from, "tcp_destroy_sock") >= 1;
 	ktypes->has_send_begin = count_arguments(from, "tcp_sendmsg_locked") >= 1;
 	ktypes->retransmit_args = count_arguments(from, "tcp_retransmit_skb");
 	find_vm_events(from, ktypes);

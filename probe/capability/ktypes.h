@@ -30,6 +30,7 @@ struct ktypes {
 	bool has_fault_tracepoints; /* page_fault_user, page_fault_kernel (not on all processors) */
 	bool has_socket_lengths;    /* sock_send_length, sock_recv_length (since 6.3) */
 	bool has_socket_states;	    /* inet_sock_set_state */
+	bool has_socket_ends;	    /* tcp_destroy_sock */
 	bool has_send_begin;	    /* tcp_sendmsg_locked: TCP has made room for a send's bytes */
 	int retransmit_args;	    /* of tcp_retransmit_skb: 3, the last is an error; 2; 0: none */
 	bool has_rss_counters;	/* resident pages are in percpu counters of the mm (since 6.2) */

@@ -15,10 +15,11 @@
 #include "select/param.h"
 
 #define NO_LENGTHS                                                                                 \
-	"bytes are those of system calls, and segments that are sent again are not seen: "         \
-	"this kernel's sockets tell no lengths"
+	"bytes are those of system calls, for this kernel's sockets tell no lengths; "             \
+	"what io_uring moves is not seen"
 #define NO_FIRST_SENDER                                                                            \
 	"segments of an accepted connection that are sent again in its first send are not seen"
+#define NO_SENDERS "segments that are sent again are not seen"
 
 struct net_params {
 	int64_t wait; /* count the waits for descriptors as well */
@@ -158,19 +159,30 @@ static void fill_calls(const volatile uint8_t to[NET_CALLS_MAX], const struct wa
 		table[rows[i].number] = rows[i].call;
 }
 
-/* Has only those programs loaded whose hooks the kernel has. */
+/* Has programs on retransmissions loaded, where the kernel has what they need. */
+static void choose_senders(struct net_bpf *bpf, const struct ktypes *types)
+{
+	bool stored = types->has_socket_lengths; /* newer than storage in sockets */
+	bool kept = types->retransmit_args && (stored || types->has_socket_ends);
+
+	bpf_program__set_autoload(bpf->progs.on_retransmission, kept);
+	bpf_program__set_autoload(bpf->progs.begin_connection, kept && types->has_socket_states);
+	bpf_program__set_autoload(bpf->progs.begin_send, kept && stored && types->has_send_begin);
+	bpf_program__set_autoload(bpf->progs.end_socket, kept && !stored);
+	bpf_map__set_autocreate(bpf->maps.senders, stored);
+	bpf_map__set_autocreate(bpf->maps.senders_by_address, !stored);
+	bpf->rodata->has_socket_storage = stored;
+	bpf->rodata->has_retransmit_error = types->retransmit_args >= 3;
+	bpf->rodata->keeps_senders = kept;
+}
+
+/* Has only those programs loaded whose hooks the kernel has; waits are attached later. */
 static void choose_hooks(struct net_bpf *bpf, const struct ktypes *types)
 {
-	bool own = types->has_socket_lengths;
-
-	bpf_program__set_autoload(bpf->progs.end_send, own);
-	bpf_program__set_autoload(bpf->progs.end_receive, own);
-	bpf_program__set_autoload(bpf->progs.end_call, !own);
-	bpf_program__set_autoload(bpf->progs.begin_connection, own && types->has_socket_states);
-	bpf_program__set_autoload(bpf->progs.begin_send, own && types->has_send_begin);
-	bpf_program__set_autoload(bpf->progs.on_retransmission, own && types->retransmit_args);
-	bpf_map__set_autocreate(bpf->maps.senders, own);
-	bpf->rodata->has_retransmit_error = types->retransmit_args >= 3;
+	bpf_program__set_autoload(bpf->progs.end_send, types->has_socket_lengths);
+	bpf_program__set_autoload(bpf->progs.end_receive, types->has_socket_lengths);
+	bpf_program__set_autoload(bpf->progs.end_call, !types->has_socket_lengths);
+	choose_senders(bpf, types);
 	bpf_program__set_autoattach(bpf->progs.begin_wait, false);
 	bpf_program__set_autoattach(bpf->progs.end_wait, false);
 	bpf_program__set_autoattach(bpf->progs.end_thread, false);
@@ -235,8 +247,12 @@ static const char *sockets_limit(const struct tracer *tracer)
 
 	if (!types)
 		return "";
+	if (!types->has_socket_lengths && types->retransmit_args && types->has_socket_ends)
+		return NO_LENGTHS "; " NO_FIRST_SENDER;
 	if (!types->has_socket_lengths)
-		return NO_LENGTHS;
+		return NO_LENGTHS "; " NO_SENDERS;
+	if (!types->retransmit_args)
+		return NO_SENDERS;
 	return types->has_send_begin ? "" : NO_FIRST_SENDER;
 }
 
