@@ -78,6 +78,60 @@ def test_bytes_and_messages_are_the_programs_own(profiler, start, kind, way):
     assert scene.lost() == {}
 
 
+def test_tcp_is_tcp_over_ipv6_too(profiler, start):
+    text = EXCHANGE.format(pair="connected6()", send="near.send(data)", receive="far.recv(size)", count=20)
+    scene = Scene(profiler, start, """
+def connected6():
+    server = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    return socket.create_connection(server.getsockname()[:2]), server.accept()[0]
+""" + text)
+    truth = scene.act()
+    assert scene.weights("gives") == {(SEND, "[tcp]"): truth["sent"][0]}
+    assert scene.weights("takes") == {(RECEIVE, "[tcp]"): truth["received"][0]}
+
+
+MANY = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+near, far = socket.socketpair(type=socket.SOCK_DGRAM)
+
+class Vector(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+
+class Message(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_void_p), ("name_size", ctypes.c_uint), ("vectors", ctypes.POINTER(Vector)),
+                ("count", ctypes.c_size_t), ("control", ctypes.c_void_p), ("control_size", ctypes.c_size_t),
+                ("flags", ctypes.c_int), ("pad", ctypes.c_int), ("len", ctypes.c_uint)]
+
+data = ctypes.create_string_buffer(1000)
+SIZES = (1, 20, 300, 0)
+
+def messages(sizes):
+    vectors = [Vector(ctypes.addressof(data), size) for size in sizes]
+    return (Message * len(sizes))(*(Message(None, 0, ctypes.pointer(vector), 1) for vector in vectors))
+
+def gives():
+    return libc.sendmmsg(near.fileno(), messages(SIZES), len(SIZES), 0)
+
+def takes():
+    got = messages([1000] * 10)
+    count = libc.recvmmsg(far.fileno(), got, 10, socket.MSG_DONTWAIT, None)
+    return [count, sum(got[i].len for i in range(count))]
+
+def act():
+    return gives(), takes()
+"""
+
+
+def test_each_of_many_messages_of_a_call_counts(profiler, start):
+    scene = Scene(profiler, start, MANY)
+    assert scene.act() == [4, [4, 321]]
+    for name, frame in (("gives", SEND), ("takes", RECEIVE)):
+        assert scene.weights(name) == {(frame, "[unix]"): 321}
+        assert scene.weights(name, **CALLS) == {(frame, "[unix]"): 4}
+    assert scene.lost() == {}
+
+
 ODD = """
 near, far = socket.socketpair(type=socket.SOCK_DGRAM)
 kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
@@ -138,8 +192,8 @@ def test_what_is_odd_counts_as_said(profiler, start):
 
 
 def test_others_bytes_are_not_counted(profiler, start):
-    other = Scene(profiler, start, EXCHANGE.format(pair=TCP, send="near.send(data)", receive="far.recv(size)", count=50))
-    scene = Scene(profiler, start, EXCHANGE.format(pair=TCP, send="near.send(data)", receive="far.recv(size)", count=7))
+    other, scene = (Scene(profiler, start, EXCHANGE.format(
+        pair=TCP, send="near.send(data)", receive="far.recv(size)", count=count)) for count in (50, 7))  # fmt: skip
     other.act()
     scene.act()
     assert other.weights() == {}
