@@ -146,12 +146,30 @@ def after():
     rule("-D")
     return settled(near)
 
-later = [after]
+def again():
+    before = info(near)["total_retrans"]
+    while info(near)["total_retrans"] == before: time.sleep(0.01)
+    return 0
+
+later = {later}
 """
 
 
+def test_in_each_of_several_windows_it_has_its_senders_stack(scene):
+    seen = scene(LATER.replace("{later}", "[again, again, again, after]"))
+    seen.act()
+    for _ in range(3):
+        assert seen.weights("gives")["[send]", "[tcp]"] == 100  # a look ends a window
+        seen.act()
+    seen.weights()
+    truth = seen.act()
+    assert truth["total_retrans"] >= 4
+    assert retransmitted(seen, "gives") == [truth["bytes_retrans"], truth["total_retrans"]]
+    assert seen.lost() == {}
+
+
 def test_what_is_sent_again_in_a_later_window_is_there_or_counted_as_lost(scene):
-    seen = scene(LATER)
+    seen = scene(LATER.replace("{later}", "[after]"))
     seen.act()
     # Each look ends a window: of those between two timers of TCP some are too many for the stack to be known still.
     wait_for(lambda: seen.weights() and seen.lost().get("stack_missing", 0) > 1, why=seen.weights)
