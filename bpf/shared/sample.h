@@ -109,8 +109,9 @@ enum truncation { TRUNCATIONS(NAMED_VALUE) TRUNCATED_COUNT };
 	X(LOST_CONTAINER_UNKNOWN, "container_unknown")                                             \
 	/* the event of the process was lost; or it ended before its command line could be read */ \
 	X(LOST_PROCESS_UNKNOWN, "process_unknown")                                                 \
-	X(LOST_STACK_MISSING, "stack_missing") /* a count without its stack */                     \
-	X(LOST_READ_FAILED, "read_failed")     /* a window's counts could not be read or kept */
+	/* a count without its stack; bpf/io/socket_sender.h counts such, too */                   \
+	X(LOST_STACK_MISSING, "stack_missing")                                                     \
+	X(LOST_READ_FAILED, "read_failed") /* a window's counts could not be read or kept */
 enum loss { LOSSES(NAMED_VALUE) LOST_COUNT };
 
 /* Owner of a loss: the number of a probe, or … */
