@@ -211,6 +211,7 @@ void target_table_sweep(struct target_table *table, uint64_t ns)
 		calloc(map_count(table->all) + 1, sizeof(struct target *));
 	const struct target_key *key;
 	struct target **target;
+	bool has_room = map_count(table->all) <= table->max / 2;
 	size_t count = 0;
 
 	sweep_rejected(table, ns);
@@ -218,7 +219,7 @@ void target_table_sweep(struct target_table *table, uint64_t ns)
 		return;
 	map_each (table->all, pos, key, target) {
 		if (!target_is_alive(*target) && (*target)->ended_ns < ns &&
-		    !target_is_inspected(*target))
+		    (!has_room || (*target)->awaited_ns < ns) && !target_is_inspected(*target))
 			leaving[count++] = *target;
 		address_space_forget((*target)->space, ns);
 	}

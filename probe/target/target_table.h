@@ -86,6 +86,7 @@ struct target {
 	uint32_t root_elsewhere; /* identifies its root if that isn't ours; 0: it is ours */
 	pid_t forked_from;	 /* parent, a target too; 0: none, or it has execed */
 	uint64_t ended_ns;	 /* once it has ended, CLOCK_MONOTONIC */
+	uint64_t awaited_ns;	 /* end of the last window in which events of it went on */
 
 	enum target_inspection inspection;
 	uint64_t retry_ns;	 /* its maps aren't read again before */
@@ -202,7 +203,8 @@ bool target_table_was_rejected(const struct target_table *table, uint32_t pid, u
  */
 bool target_table_is_crowded(const struct target_table *table);
 
-/* Forgets targets that ended before `ns`, and mappings that were gone before. */
+/* Forgets targets that ended before `ns`, and mappings that were gone before. While there is room,
+ * those whose events went on then are kept. */
 void target_table_sweep(struct target_table *table, uint64_t ns);
 
 /* Calls each() for living targets. It may end the target it is called with. */

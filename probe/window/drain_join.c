@@ -102,6 +102,18 @@ static void count_walk(struct target *target, const struct stack *stack, enum tr
 		target->from_code += events;
 }
 
+/* Keeps what is needed of a stack in the next window: a thread that is still blocked there is
+ * counted then as well, and so is what goes on of a process that has ended: its pages that are
+ * still to be written. */
+static void carry_waiting(struct drain *drain, const struct counted *counted,
+			  const struct stack *stack, struct target *target)
+{
+	target->awaited_ns = drain->swapped_ns;
+	if (window_carry(drain->window, stack, drain->ended_window + 1) < 0)
+		drain_lose(drain, counted->key.stack.probe, LOST_STACK_MISSING,
+			   counted->count.waiting);
+}
+
 /* Joins a count with its stack. `wanting`: by probe. */
 static void join_one(struct drain *drain, const struct counted *counted, const struct stack *stack,
 		     const uint32_t *wanting)
@@ -134,10 +146,8 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 	uint32_t bits = targets_subscribers(drain->setup.targets, target, key->probe) &
 			targets_of_thread(drain->setup.targets, wanting[key->probe],
 					  (pid_t)counted->key.tid);
-	/* A thread that is still blocked there is counted in the next window as well. */
-	if (counted->count.waiting &&
-	    window_carry(drain->window, stack, drain->ended_window + 1) < 0)
-		drain_lose(drain, key->probe, LOST_STACK_MISSING, counted->count.waiting);
+	if (counted->count.waiting)
+		carry_waiting(drain, counted, stack, target);
 	struct counted weighed = *counted;
 	weighed.count.weight = kind_weight(key->probe, counted->key.part, counted->count.weight);
 	if (!weighed.count.weight && !(events && kind_get(key->probe)->counts_empty))
@@ -146,9 +156,8 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 		drain_lose(drain, key->probe, LOST_CONTAINER_UNKNOWN, events);
 		return;
 	}
-	uint32_t unknown = target->match.unread | target->match.pending;
 	/* What it holds may be shown later, once it is decided on. */
-	if (!bits && unknown & 1u << key->probe)
+	if (!bits && (target->match.unread | target->match.pending) & 1u << key->probe)
 		drain_lose(drain, key->probe, LOST_PROCESS_UNKNOWN, events);
 	else if (!bits)
 		drain->stats.unwanted[key->probe] += samples;

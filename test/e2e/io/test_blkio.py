@@ -267,6 +267,23 @@ def test_threads_that_read_write_and_flush_at_once_are_all_there(profiler, doing
     assert_complete(profiler)
 
 
+def test_write_back_counts_for_a_writer_that_has_ended(profiler, doing, disk):
+    target = doing(disk, "little")
+    before = Stats.of(disk.name)
+    with open(disk, "rb"):  # else the last one that closes it writes it back
+        go(target, "little")
+        target.popen.send_signal(signal.SIGUSR1)
+        target.popen.wait(timeout=30)
+        early = [of(profiler.folded("blkio", pid=target.pid), "little", "[write]", disk) for _ in range(4)]  # windows
+        if (Stats.of(disk.name) - before).written_bytes:
+            pytest.skip("the kernel didn't wait with its write-back")
+        write_back(disk)
+    found = profiler.folded("blkio", pid=target.pid)
+    assert early == [0, 0, 0, 0]
+    assert of(found, "little", "[write]", disk) == 262144, found.stacks
+    assert_complete(profiler)
+
+
 @pytest.fixture
 def filesystem(disk, work):
     """A folder on the disk."""
