@@ -14,7 +14,7 @@ struct diagnosis {
 	struct finding hooks[PROBE_COUNT]; /* by the capabilities alone: what this kernel allows */
 	struct finding sched[SCHED_COUNT]; /* probes of /sched, by the capabilities */
 	struct finding capabilities[CAPABILITY_COUNT]; /* from CAN_NOTHING + 1 on */
-	bool ok; /* every probe, also of /sched, runs, perhaps with limits */
+	bool ok; /* each probe, also of /sched, runs, perhaps with limits; or is of_hardware */
 };
 
 /* Prints a text for people, in at most `width` columns. */

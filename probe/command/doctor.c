@@ -179,7 +179,8 @@ static void judge_probes(struct diagnosis *diagnosis)
 			judge_profiled(diagnosis, i);
 		else
 			judge_needs(kind_get(i)->needs, diagnosis, finding);
-		diagnosis->ok = diagnosis->ok && finding->state != FINDING_NO;
+		diagnosis->ok =
+			diagnosis->ok && (finding->state != FINDING_NO || kind_get(i)->of_hardware);
 	}
 }
 

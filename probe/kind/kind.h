@@ -125,9 +125,10 @@ struct kind {
 	size_t parts_count;
 	/* Names a part that `parts` has no row of: of a device. Any thread. NULL: none is named. */
 	const struct part_row *(*name_part)(unsigned number, struct part_named *room);
-	bool counts_empty;	    /* an event without weight counts as well: a call of no bytes */
-	bool is_part_of_events;	    /* its weight is a part of its events: misses of look-ups */
-	bool second_apart;	    /* the second value is of events that the first one is not of */
+	bool counts_empty;	/* an event without weight counts as well: a call of no bytes */
+	bool of_hardware;	/* many machines lack what it needs: that is no failure of doctor */
+	bool is_part_of_events; /* its weight is a part of its events: misses of look-ups */
+	bool second_apart;	/* the second value is of events that the first one is not of */
 	const struct param *params; /* a row without a name ends them (select/param.h) */
 	struct kind_need needs[KIND_NEEDS_MAX];
 

@@ -124,6 +124,7 @@ const struct kind probe_llc = {
 	.count_name = "misses",
 	.for_users = true,
 	.counts_empty = true,
+	.of_hardware = true,
 	.is_part_of_events = true,
 	.event_name = "references",
 	.event_title = "Last-Level Cache References",

@@ -110,7 +110,7 @@ def test_json_has_its_shape(needs_bpf):
     assert found.doc["kernel"] == os.uname().release
     assert found.doc["arch"] == os.uname().machine
     assert found.doc["uid"] == os.geteuid()
-    assert list(found.probes) == ["oncpu", "offcpu", "mem", "mem_glibc"]
+    assert list(found.probes)[:4] == ["oncpu", "offcpu", "mem", "mem_glibc"]
     assert len(found.rows) == len(found.doc["capabilities"]) > 30
     for row in (*found.probes.values(), *found.rows.values()):
         assert row["state"] in STATES
@@ -229,7 +229,8 @@ def test_without_sys_admin_all_runs_but_what_needs_it(needs_bpf):
     assert found.state("cap_bpf") == found.state("cap_perfmon") == "yes"
     if usual.state("uprobe") == "yes" and found.state("uprobe") == "no":
         assert "CAP_SYS_ADMIN" in found.rows["uprobe"]["remedy"]
-    assert found.status == int(any(row["state"] == "no" for row in found.probes.values()))
+    needed = [row for name, row in found.probes.items() if name != "llc"]  # that needs a PMU
+    assert found.status == int(any(row["state"] == "no" for row in needed))
     assert found.state("bpf_statistics") == "no"
 
 
