@@ -60,12 +60,11 @@ static int compare_lines(const void *a, const void *b)
 /* Puts the lines in order of their values; equal ones stay in order of names. */
 static int sort_lines(struct folded *folded)
 {
-	size_t from = folded->count ? folded->lines[0].from : 0, bytes = folded->out->len - from;
-	_cleanup_free_ char *text = malloc(bytes + 1);
-	char *to = folded->out->data + from;
-
 	if (!folded->count)
 		return 0;
+	size_t from = folded->lines[0].from, bytes = folded->out->len - from;
+	_cleanup_free_ char *text = malloc(bytes);
+	char *to = folded->out->data + from;
 	if (!text)
 		return -ENOMEM;
 	memcpy(text, to, bytes);

@@ -33,7 +33,7 @@ BODIES = [
     '{"cmd":{"probe":[["oncpu"]]}}',
     '{"cmd":{"probe":["' + "x" * 100_000 + '"]}}',
     '{"cmd":{"probe":[' + ",".join(['"oncpu"'] * 50_000) + "]}}",
-    '{"cmd":{"probe":["io"]}}',
+    '{"cmd":{"probe":["cache"]}}',
     '{"state":{}}',
     '{"state":"' + "running" * 10_000 + '"}',
     '{"snoopers":{"proc_id":{}}}',

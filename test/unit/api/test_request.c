@@ -65,7 +65,7 @@ static void messages_are_those_of_the_contract(void **state)
 		{PARAMS("\"offcpu_state\":\"\""),
 		 "params.offcpu_state invalid value , must be one of sd, d, all"},
 		{PARAMS("\"offcpu_state\":1"), "params.offcpu_state invalid data type"},
-		{"{\"cmd\":{\"probe\":[\"io\"]}}", "unsupported probe range: io."},
+		{"{\"cmd\":{\"probe\":[\"cache\"]}}", "unsupported probe range: cache."},
 		{"{\"cmd\":{\"probe\":[]}}", "invalid probe ranges: at least one must be set"},
 		{"{\"cmd\":{\"probe\":[1]}}", "Invalid probe range: must be string."},
 		{"{\"cmd\":{\"probe\":[\"oncpu\"]}}", "the snooper for flamegraph cannot be empty"},

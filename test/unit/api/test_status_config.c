@@ -20,7 +20,8 @@
 #define UNTOUCHED_TOO                                                                              \
 	"\"offcpu_state\":\"sd\",\"offcpu_split\":0,\"offcpu_depth\":256,"                         \
 	"\"mem_fault_bytes\":65536,\"mem_sample_bytes\":524288,"                                   \
-	"\"mem_realloc_age\":\"new\"}"
+	"\"mem_realloc_age\":\"new\",\"io_time\":0,\"blkio_writeback\":1,\"net_wait\":0,"          \
+	"\"llc_period\":100003}"
 #define NO_CONTAINERS                                                                              \
 	"\"pod_id\":[],\"container_id\":[],\"container_name\":[],\"cgroup\":[],\"pod\":[],"        \
 	"\"image\":[]"

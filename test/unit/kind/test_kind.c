@@ -149,17 +149,18 @@ static void times_are_rounded_up_to_the_unit(void **state)
 
 static void parts_have_the_leaf_frames_of_their_probe(void **state)
 {
-	const struct part_row *part = kind_part(PROBE_IO, IO_PART(IO_WRITE, IO_TTY));
+	struct part_named room;
+	const struct part_row *part = kind_part(PROBE_IO, IO_PART(IO_WRITE, IO_TTY), &room);
 
 	(void)state;
 	assert_string_equal(part->frames[0], "[write]");
 	assert_string_equal(part->frames[1], "[tty]");
-	assert_ptr_equal(kind_part(PROBE_IO, IO_PART(IO_WRITE, IO_TTY) | PART_SECOND), part);
-	assert_null(kind_part(PROBE_IO, PART_ALL));
-	assert_null(kind_part(PROBE_IO, PART_SECOND));
-	assert_null(kind_part(PROBE_IO, IO_PART(IO_DIRECTIONS, 0)));
-	assert_string_equal(kind_part(PROBE_OFFCPU, PART_RUNQUEUE)->frames[0], "[runqueue]");
-	assert_null(kind_part(PROBE_ONCPU, 1));
+	assert_ptr_equal(kind_part(PROBE_IO, IO_PART(IO_WRITE, IO_TTY) | PART_SECOND, &room), part);
+	assert_null(kind_part(PROBE_IO, PART_ALL, &room));
+	assert_null(kind_part(PROBE_IO, PART_SECOND, &room));
+	assert_null(kind_part(PROBE_IO, IO_PART(IO_DIRECTIONS, 0), &room));
+	assert_string_equal(kind_part(PROBE_OFFCPU, PART_RUNQUEUE, &room)->frames[0], "[runqueue]");
+	assert_null(kind_part(PROBE_ONCPU, 1, &room));
 	assert_true(kind_counts_events(PROBE_IO, 1));
 	assert_false(kind_counts_events(PROBE_IO, 1 | PART_SECOND));
 }
