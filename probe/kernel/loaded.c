@@ -76,20 +76,19 @@ int tracer_load_own(struct tracer *tracer, const struct loadable *which, void **
 		    const char *what, struct why *why)
 {
 	struct own_object *mine = calloc(1, sizeof(*mine));
-	int r = -ENOMEM;
+	void *bpf = mine ? tracer_take(tracer, which) : NULL;
 
-	if (mine) {
-		*mine = (struct own_object){tracer, which, tracer_take(tracer, which)};
-		r = mine->bpf ? 0 : -errno;
-	}
-	if (r < 0) {
+	if (!bpf) {
+		int error = mine ? -errno : -ENOMEM;
+
 		free(mine);
-		tracer_explain(why, r, what);
-		return r;
+		tracer_explain(why, error, what);
+		return error;
 	}
+	*mine = (struct own_object){tracer, which, bpf};
 	*own = mine;
-	loaded_add(tracer, &(struct loaded){which->object(mine->bpf), -1, unload_own, own, which});
-	r = bpf_object__attach_skeleton(skeleton_of(mine));
+	loaded_add(tracer, &(struct loaded){which->object(bpf), -1, unload_own, own, which});
+	int r = bpf_object__attach_skeleton(skeleton_of(mine));
 	if (r < 0) {
 		tracer_explain(why, r, what);
 		tracer_unload(own);

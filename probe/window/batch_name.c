@@ -48,18 +48,12 @@ static void add_weight(struct profile *profile, const struct batch_stack *stack,
 		result->unrecorded += stack->count.events;
 }
 
-/* Returns the sink's profile for stacks with the first value, or with the second one. */
-static struct profile *profile_of(const struct sink *sink, bool second)
-{
-	return second ? sink->profile->second : sink->profile;
-}
-
 static void add_to_sink(const struct batch *batch, const struct sink *sink,
 			struct grafting graftings[2], const struct batch_stack *stack,
 			const struct merged *frames, struct batch_result *result)
 {
 	bool second = stack->part & PART_SECOND;
-	struct profile *profile = profile_of(sink, second);
+	struct profile *profile = second ? sink->profile->second : sink->profile;
 	struct grafting *grafting = &graftings[second];
 	struct grafted grafted = {0};
 	int64_t node = buf_error(&batch->text);
@@ -211,6 +205,14 @@ static uint64_t count_unnamed(const struct batch *batch)
 	return unnamed;
 }
 
+static void begin_profile(struct grafting *grafting, const struct batch *batch,
+			  struct profile *profile, const struct stack_detail *detail)
+{
+	if (batch->count > FEW)
+		(void)profile_reserve(profile, batch->count);
+	grafting_init(grafting, batch, profile->tree, detail);
+}
+
 /* Puts the stacks into the sinks' profiles. */
 static void put_stacks(const struct batch *batch, const struct batch_entry *order,
 		       struct batch_result *result)
@@ -222,14 +224,13 @@ static void put_stacks(const struct batch *batch, const struct batch_entry *orde
 		refuse_all(batch, result);
 		return;
 	}
-	for (size_t g = 0; g < 2 * batch->sinks_count; g++) {
-		const struct sink *sink = &batch->sinks[g / 2];
-		struct profile *profile = profile_of(sink, g % 2);
+	for (size_t s = 0; s < batch->sinks_count; s++) {
+		const struct sink *sink = &batch->sinks[s];
 
-		if (profile && batch->count > FEW)
-			(void)profile_reserve(profile, batch->count);
-		if (profile)
-			grafting_init(&graftings[g], batch, profile->tree, &sink->detail);
+		begin_profile(&graftings[2 * s], batch, sink->profile, &sink->detail);
+		if (sink->profile->second)
+			begin_profile(&graftings[2 * s + 1], batch, sink->profile->second,
+				      &sink->detail);
 	}
 	for (size_t i = 0; i < batch->count; i++)
 		put_stack(batch, graftings, &batch->stacks[order[i].stack],
