@@ -64,7 +64,14 @@ int end_bio_part(uint64_t address, uint32_t left, uint32_t is_whole, uint64_t ns
 
 static __always_inline void *event_argument(struct bpf_raw_tracepoint_args *ctx)
 {
-	return (void *)(has_queue_args ? ctx->args[1] : ctx->args[0]);
+	void *argument;
+
+	if (!has_queue_args)
+		return (void *)ctx->args[0];
+	/* (The compiler would join both loads to one with a computed offset, which Linux 5.10
+	 * refuses.) */
+	asm volatile("%0 = *(u64 *)(%1 + 8)" : "=r"(argument) : "r"(ctx));
+	return argument;
 }
 
 /* ---- disks ---- */

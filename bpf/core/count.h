@@ -4,6 +4,13 @@
 
 #include "bpf/core/shared_maps.h"
 
+/* Linux 5.10 lacks the atomic "or" that the compiler makes of adding nothing. */
+static __always_inline void add_number(uint64_t *to, uint64_t more)
+{
+	if (more)
+		__sync_fetch_and_add(to, more);
+}
+
 static __always_inline bool count_known(void *counts, const struct count_key *key,
 					const struct stack_count *more)
 {
@@ -11,11 +18,10 @@ static __always_inline bool count_known(void *counts, const struct count_key *ke
 
 	if (!known)
 		return false;
-	__sync_fetch_and_add(&known->weight, more->weight);
-	__sync_fetch_and_add(&known->samples, more->samples);
-	__sync_fetch_and_add(&known->events, more->events);
-	if (more->waiting) /* Linux 5.10 lacks the atomic "add nothing" */
-		__sync_fetch_and_add(&known->waiting, more->waiting);
+	add_number(&known->weight, more->weight);
+	add_number(&known->samples, more->samples);
+	add_number(&known->events, more->events);
+	add_number(&known->waiting, more->waiting);
 	return true;
 }
 

@@ -189,6 +189,12 @@ const struct ktypes *tracer_ktypes(const struct tracer *tracer);
 	 (bpf)->rodata->has_task_pt_regs = tracer_has_task_pt_regs())
 bool tracer_has_task_pt_regs(void);
 
+/* Leaves out the maps of threads' records (bpf/core/record.h), in an object that only includes
+ * them. */
+#define tracer_drop_records(bpf)                                                                   \
+	(bpf_map__set_autocreate((bpf)->maps.records, false),                                      \
+	 bpf_map__set_autocreate((bpf)->maps.records_by_tid, false))
+
 /*
  * Defines open_walking_NAME(from), which opens a skeleton as tracer_open() does, with the walkers
  * that are needed: with none, the file is NAME_native.bpf.o, which has the same maps and variables.

@@ -101,6 +101,7 @@ static struct readahead_bpf *open_readahead(const struct load_from *from)
 		return NULL;
 	}
 	tracer_set_stacks(bpf);
+	tracer_drop_records(bpf);
 	choose_hooks(bpf, tracer_ktypes(from->tracer));
 	return bpf;
 }

@@ -55,6 +55,7 @@ static struct writeback_bpf *open_writeback(const struct load_from *from)
 	if (!bpf)
 		return NULL;
 	tracer_set_stacks(bpf);
+	tracer_drop_records(bpf);
 	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	choose_hooks(bpf, tracer_ktypes(from->tracer));
 	return bpf;
