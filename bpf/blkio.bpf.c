@@ -23,9 +23,10 @@
 #define REQUESTS_WAITING 16384
 #define NUMBER_TRIES	 16
 
-/* Set before loading: the tracepoints of bios, and of the issue, have the queue as their first
+/* Set before loading: the tracepoints of bios, and that of the issue, have the queue as their first
  * argument (before 5.11). */
 const volatile bool has_queue_args = false;
+const volatile bool has_issue_queue = false;
 
 /* When the requests that go on were issued; key: the request's address. */
 struct {
@@ -62,11 +63,11 @@ int end_run(uint64_t page, uint32_t offset, uint32_t bytes, uint32_t is_last, ui
 int end_pages(uint64_t bio, uint32_t bytes, uint32_t is_last, uint64_t ns);
 int end_bio_part(uint64_t address, uint32_t left, uint32_t is_whole, uint64_t ns, uint32_t bytes);
 
-static __always_inline void *event_argument(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline void *event_argument(struct bpf_raw_tracepoint_args *ctx, bool has_queue)
 {
 	void *argument;
 
-	if (!has_queue_args)
+	if (!has_queue)
 		return (void *)ctx->args[0];
 	/* (The compiler would join both loads to one with a computed offset, which Linux 5.10
 	 * refuses.) */
@@ -312,7 +313,7 @@ static __always_inline void set_left(uint64_t number, uint32_t bytes)
 SEC("raw_tp/block_bio_queue")
 int queue_bio(struct bpf_raw_tracepoint_args *ctx)
 {
-	const struct bio *bio = event_argument(ctx);
+	const struct bio *bio = event_argument(ctx, has_queue_args);
 	const struct gendisk *disk = bio_disk(bio);
 	bool writes = bio_writes_pages(bio);
 	struct taking taking = {};
@@ -332,7 +333,7 @@ int queue_bio(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/block_split")
 int split_bio(struct bpf_raw_tracepoint_args *ctx)
 {
-	const struct bio *front = event_argument(ctx);
+	const struct bio *front = event_argument(ctx, has_queue_args);
 	struct half_key key = {.probe = PROBE_BLKIO};
 	struct half_event *whole, event;
 	uint32_t bytes;
@@ -365,7 +366,7 @@ int end_bio(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/block_rq_issue")
 int issue_request(struct bpf_raw_tracepoint_args *ctx)
 {
-	uint64_t key = (uint64_t)event_argument(ctx), now_ns = bpf_ktime_get_ns();
+	uint64_t key = (uint64_t)event_argument(ctx, has_issue_queue), now_ns = bpf_ktime_get_ns();
 
 	if (bpf_map_update_elem(&issued, &key, &now_ns, BPF_ANY))
 		count_loss(LOST_PENDING_FULL, PROBE_BLKIO, 1);

@@ -98,44 +98,26 @@ int end_receive(uint64_t *ctx)
 	return 0;
 }
 
-/* Takes what a system call sent, where the kernel's sockets tell nothing. */
-static __always_inline void take_sent(void *ctx, const struct target_value *target,
-				      const struct moved *moved, uint64_t descriptor)
+/* Takes what a system call sent or received, where the kernel's sockets tell nothing. (Of a copy
+ * from file to file one is a socket at most: the other one is a file or a pipe.) */
+static __always_inline void take_call(void *ctx, const struct target_value *target,
+				      const struct moved *moved)
 {
-	const struct sock *sock = descriptor_socket(descriptor);
+	struct sock *sock = moved->copies ? descriptor_socket(moved->copied_to) : NULL;
+	bool sends = sock || (moved->direction == IO_WRITE && !moved->copies);
 	struct stack_key key;
 	struct taking taking;
 	enum net_kind kind;
 
+	if (!sock && moved->direction != IO_PEEKED)
+		sock = descriptor_socket(moved->descriptor);
 	if (!sock)
 		return;
 	kind = socket_kind_read(sock);
-	if (take_messages(ctx, target, NET_PART(NET_SEND, kind), moved->bytes, moved->messages,
-			  &taking, &key) &&
-	    kind == NET_TCP && keeps_senders)
+	if (take_messages(ctx, target, NET_PART(sends ? NET_SEND : NET_RECEIVE, kind), moved->bytes,
+			  moved->messages, &taking, &key) &&
+	    sends && kind == NET_TCP && keeps_senders)
 		sender_keep_read(sock, &key, &taking);
-}
-
-/* … and received. */
-static __always_inline void take_received(void *ctx, const struct target_value *target,
-					  const struct moved *moved)
-{
-	struct sock *sock = descriptor_socket(moved->descriptor);
-	struct stack_key key;
-	struct taking taking;
-
-	if (sock)
-		take_messages(ctx, target, NET_PART(NET_RECEIVE, socket_kind_read(sock)),
-			      moved->bytes, moved->messages, &taking, &key);
-}
-
-static __always_inline void take_call(void *ctx, const struct target_value *target,
-				      const struct moved *moved)
-{
-	if (moved->direction != IO_PEEKED && moved->direction != IO_WRITE)
-		take_received(ctx, target, moved);
-	if (moved->copies || moved->direction == IO_WRITE)
-		take_sent(ctx, target, moved, moved->copies ? moved->copied_to : moved->descriptor);
 }
 
 /* Finds out what a target's call moved. Returns false if it moved nothing that counts. A function

@@ -353,6 +353,7 @@ static void find_blocks(const struct btf *btf, struct ktypes *ktypes)
 
 	ktypes->has_blocks = bio && count_arguments(btf, "block_rq_complete") >= 3;
 	ktypes->has_block_queues = bio > 1;
+	ktypes->has_issue_queue = count_arguments(btf, "block_rq_issue") > 1;
 	ktypes->has_folio_heads = has_field(btf, "page", "compound_head");
 }
 

@@ -140,6 +140,7 @@ static int choose_programs(struct blkio_bpf *bpf, const struct ktypes *types)
 	bool folios = types->has_dirty_folio;
 
 	bpf->rodata->has_queue_args = types->has_block_queues;
+	bpf->rodata->has_issue_queue = types->has_issue_queue;
 	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	bpf->rodata->halves_max = EVENTS_MAX;
 	bpf_program__set_autoload(bpf->progs.dirty_folio, folios);
