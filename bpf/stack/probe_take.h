@@ -58,11 +58,10 @@ static __always_inline bool probe_take_as(void *ctx, uint32_t probe, const struc
 }
 
 /* Counts a stack once more that was taken for `taking->events` events: under another part, with
- * another weight, or with none (where nothing was counted, for the weight was 0). A function of its
- * own: with the walk's, the frames of a program have 512 bytes. */
-static __noinline __attribute__((unused)) void probe_count_again(const struct taking *taking,
-								 const struct stack_key *key,
-								 uint32_t part, uint64_t weight)
+ * another weight, or with none (where nothing was counted, for the weight was 0). */
+static __always_inline void probe_count_again(const struct taking *taking,
+					      const struct stack_key *key, uint32_t part,
+					      uint64_t weight)
 {
 	struct count_key counted = {
 		.stack = *key, .tid = bpf_get_current_pid_tgid(), .cpu = taking->cpu, .part = part};

@@ -413,6 +413,8 @@ int ktypes_open(struct ktypes *ktypes)
 	find_vm_events(from, ktypes);
 	find_resident(from, ktypes);
 	find_blocks(from, ktypes);
+	ktypes->has_map_allocator =
+		btf__find_by_name_kind(from, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0;
 	excerpt.pointer = btf__add_ptr(to, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted) && r == 0; i++) {
 		r = add_struct(&excerpt, wanted[i].type, wanted[i].fields);

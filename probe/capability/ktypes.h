@@ -41,10 +41,11 @@ struct ktypes {
 	 * CPU's struct rq to them. */
 	bool has_vm_events;
 	int64_t vm_events_behind_queue;
-	bool has_blocks;       /* the tracepoints of bios and requests (CONFIG_BLOCK) */
-	bool has_block_queues; /* which have the queue as their first argument (before 5.11) */
-	bool has_issue_queue;  /* so has block_rq_issue (5.10's lost it later) */
-	bool has_folio_heads;  /* struct page has compound_head: a folio is found by any page */
+	bool has_blocks;	/* the tracepoints of bios and requests (CONFIG_BLOCK) */
+	bool has_block_queues;	/* which have the queue as their first argument (before 5.11) */
+	bool has_map_allocator; /* programs at tracepoints may use maps that grow (since 6.1) */
+	bool has_issue_queue;	/* so has block_rq_issue (5.10's lost it later) */
+	bool has_folio_heads;	/* struct page has compound_head: a folio is found by any page */
 };
 
 /* Makes the excerpt and fills in *ktypes. Returns a memfd with the excerpt, which the caller owns,

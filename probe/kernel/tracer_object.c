@@ -85,6 +85,23 @@ const struct bpf_object_open_opts *tracer_options(struct tracer *tracer)
 	return fd < 0 ? NULL : &types->options;
 }
 
+void tracer_choose_memory(const struct tracer *tracer, struct bpf_object *object)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object)
+	{
+		uint32_t flags = bpf_map__map_flags(map);
+
+		if (tracer->types.known.has_map_allocator || !(flags & BPF_F_NO_PREALLOC) ||
+		    bpf_map__type(map) != BPF_MAP_TYPE_HASH)
+			continue;
+		bpf_map__set_map_flags(map, flags & ~(uint32_t)BPF_F_NO_PREALLOC);
+		if (bpf_map__max_entries(map) > MAP_ALL_AT_ONCE)
+			bpf_map__set_max_entries(map, MAP_ALL_AT_ONCE);
+	}
+}
+
 const struct ktypes *tracer_ktypes(const struct tracer *tracer)
 {
 	return tracer->types.fd < 0 ? NULL : &tracer->types.known;

@@ -179,6 +179,14 @@ const struct bpf_object_open_opts *tracer_options(struct tracer *tracer);
 /* Returns what is known of the kernel's types; NULL: they were not looked for yet. */
 const struct ktypes *tracer_ktypes(const struct tracer *tracer);
 
+/*
+ * Has an opened object's hash maps take all their memory at once where programs at tracepoints may
+ * not use maps that grow: before 6.1 such a kernel warns, which may stop it (panic_on_warn). Such
+ * maps have MAP_ALL_AT_ONCE entries at most.
+ */
+#define MAP_ALL_AT_ONCE 16384u
+void tracer_choose_memory(const struct tracer *tracer, struct bpf_object *object);
+
 /* Opens a skeleton, name_bpf of name.skel.h, which the caller owns. NULL: errno says why. */
 #define tracer_open(tracer, name)                                                                  \
 	(tracer_options(tracer) ? name##_bpf__open_opts(tracer_options(tracer)) : NULL)
@@ -354,6 +362,7 @@ void *tracer_loaded(const struct loadable *which, void *bpf, int r);
                                                                                                    \
 		if (bpf && r == 0) {                                                               \
 			halves_choose(bpf->obj);                                                   \
+			tracer_choose_memory(from->tracer, bpf->obj);                              \
 			r = name##_bpf__load(bpf);                                                 \
 		}                                                                                  \
 		return bpf ? tracer_loaded(&loadable_##name, bpf, r) : NULL;                       \

@@ -142,7 +142,7 @@ static int choose_programs(struct blkio_bpf *bpf, const struct ktypes *types)
 	bpf->rodata->has_queue_args = types->has_block_queues;
 	bpf->rodata->has_issue_queue = types->has_issue_queue;
 	bpf->rodata->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
-	bpf->rodata->halves_max = EVENTS_MAX;
+	bpf->rodata->halves_max = types->has_map_allocator ? EVENTS_MAX : MAP_ALL_AT_ONCE;
 	bpf_program__set_autoload(bpf->progs.dirty_folio, folios);
 	bpf_program__set_autoload(bpf->progs.dirty_page, !folios);
 	bpf_program__set_autoattach(bpf->progs.dirty_folio, false);

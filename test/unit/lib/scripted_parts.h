@@ -92,6 +92,7 @@ int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to);
 void *tracer_loaded(const struct loadable *which, void *bpf, int r);
 void tracer_explain(struct why *why, int error, const char *what);
 const struct ktypes *tracer_ktypes(const struct tracer *tracer);
+void tracer_choose_memory(const struct tracer *tracer, struct bpf_object *object);
 bool tracer_has_task_pt_regs(void);
 uint32_t tracer_kernel_frames_max(void);
 
@@ -134,6 +135,11 @@ const struct bpf_object_open_opts *tracer_options(struct tracer *tracer)
 	(void)tracer;
 	errno = ENOTSUP;
 	return NULL;
+}
+
+void tracer_choose_memory(const struct tracer *tracer, struct bpf_object *object)
+{
+	(void)tracer, (void)object;
 }
 
 const struct ktypes *tracer_ktypes(const struct tracer *tracer)
