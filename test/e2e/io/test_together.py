@@ -9,7 +9,7 @@ import pytest
 from helpers import BIN, wait_for
 from scene import Scene
 
-SECONDS = 15
+SECONDS = 8
 RSS_MAX = 150 << 20
 TALKS = """
 import os, socket, sys
