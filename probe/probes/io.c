@@ -18,8 +18,8 @@ PARAMS_FIT(struct io_params);
 
 static const struct param params[] = {
 	{"io_time", PARAM_NUMBER_OF(struct io_params, time), .max = 1,
-	 .help = "1: the time in the calls is counted as well (`value=time`). The entry of each "
-		 "system call on the host costs some 0.1 us then, as its return does anyway"},
+	 .help = "1: the time in the calls is counted as well (`value=time`). The begin of each "
+		 "system call on the host is looked at then, as its return is anyway"},
 	{0},
 };
 
