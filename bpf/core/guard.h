@@ -94,20 +94,28 @@ static __always_inline uint32_t guard_admits(uint32_t probe)
 	return guard_draws(probe, 0, &second);
 }
 
+/* Returns all bits if the guard has ended a slice lately, else 0: arithmetic instead of a branch, for
+ * the verifier follows both ways of each branch in a loop. */
+static __always_inline uint64_t guard_is_current(const struct guard *guard, uint64_t now_ns)
+{
+	return -((now_ns - guard->slice_ns - GUARD_CURRENT_NS) >> 63);
+}
+
 /* Returns the part of the budget that the other probes leave, in ppm of one CPU; at least an equal
  * share among the probes that take stacks now. */
 static __always_inline uint64_t guard_allowance(const struct control *settings, uint32_t probe,
 						uint64_t budget_ppm, uint64_t now_ns)
 {
-	uint64_t used = 0, sharing = 1;
+	const struct guard *own = &settings->guards[probe];
+	uint64_t current = guard_is_current(own, now_ns);
+	uint64_t used = -(own->rate_ppm & current), sharing = 1 - (current & 1);
 
 	for (uint32_t i = 0; i < PROBE_COUNT; i++) {
-		const struct guard *other = &settings->guards[i];
+		const struct guard *guard = &settings->guards[i];
 
-		if (i == probe || now_ns - other->slice_ns >= GUARD_CURRENT_NS)
-			continue;
-		used += other->rate_ppm;
-		sharing++;
+		current = guard_is_current(guard, now_ns);
+		used += guard->rate_ppm & current;
+		sharing += current & 1;
 	}
 	if (used + budget_ppm / sharing > budget_ppm)
 		return budget_ppm / sharing;

@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "bpf/core/arch.h"
+#include "bpf/core/call_ends.h"
 #include "bpf/shared/allocations.h"
 #include "bpf/stack/stack.h"
 
@@ -57,23 +57,10 @@ struct returned {
 	uint32_t weight;  /* weight of the guard */
 };
 
-/* Returns whether the program of a session is called at the return: then its function's address is
- * the probe's. */
-static __always_inline bool is_at_return(struct pt_regs *regs)
-{
-	return bpf_get_func_ip(regs) != PT_REGS_IP(regs);
-}
-
 /* Returns the enum call of the point, for sessions that are at points of several calls. */
 static __always_inline uint32_t call_of_point(struct pt_regs *regs)
 {
 	return bpf_get_attach_cookie(regs) >> COOKIE_CALL_SHIFT;
-}
-
-/* Returns what sp will be right after the return, from the registers at the entry. */
-static __always_inline uint64_t sp_returned(const struct pt_regs *regs)
-{
-	return PT_REGS_SP(regs) + ARCH_ENTRY_WORDS * ARCH_WORD;
 }
 
 /* Returns whether calls of the target are wanted. */

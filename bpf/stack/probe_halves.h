@@ -136,6 +136,17 @@ static __always_inline bool half_keep(const struct half_key *key, const struct h
 	return false;
 }
 
+/* Fills in an event that begins now, of a stack that was taken. */
+static __always_inline void half_begin(struct half_event *event, const struct taking *taking)
+{
+	event->key.tid = bpf_get_current_pid_tgid();
+	event->key.cpu = taking->cpu;
+	event->key.part = taking->part;
+	event->window = taking->window;
+	event->began_ns = taking->until_ns ? taking->until_ns : bpf_ktime_get_ns();
+	event->weight = taking->events;
+}
+
 /* Begins an event of the current process, if it is to be taken. `taking` has no weight. Returns
  * whether its end is awaited. */
 static __always_inline bool probe_begin_as(void *ctx, uint32_t probe, const struct pt_regs *regs,
@@ -146,12 +157,7 @@ static __always_inline bool probe_begin_as(void *ctx, uint32_t probe, const stru
 
 	if (!probe_take_as(ctx, probe, regs, taking, &event.key.stack))
 		return false;
-	event.key.tid = bpf_get_current_pid_tgid();
-	event.key.cpu = taking->cpu;
-	event.key.part = taking->part;
-	event.window = taking->window;
-	event.began_ns = taking->until_ns ? taking->until_ns : bpf_ktime_get_ns();
-	event.weight = taking->events;
+	half_begin(&event, taking);
 	return half_keep(&key, &event);
 }
 

@@ -225,11 +225,6 @@ static void sweep_targets(void *arg)
 	files_step(allocators);
 }
 
-static void on_maps(void *arg)
-{
-	allocators_refresh(arg);
-}
-
 int allocators_new(struct allocators **ret, struct loop *loop, struct worker *urgent,
 		   struct tracer *tracer, struct targets *targets)
 {
@@ -253,7 +248,6 @@ int allocators_new(struct allocators **ret, struct loop *loop, struct worker *ur
 		allocators_free(allocators);
 		return r;
 	}
-	targets_on_maps(targets, on_maps, allocators);
 	*ret = allocators;
 	return 0;
 }

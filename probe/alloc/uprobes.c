@@ -19,8 +19,10 @@
 #include "elf/fd_budget.h"
 #include "loop/beside.h"
 
-#define PMU	   "/sys/bus/event_source/devices/uprobe/"
-#define POINTS_MAX 128
+#define PMU	      "/sys/bus/event_source/devices/uprobe/"
+#define POINTS_MAX    128
+
+#define COUNTER_SHIFT 32 /* of perf_event_attr.config; 4.20 and later */
 
 /* Numbers of Linux's include/uapi/linux/bpf.h that are younger than the headers we build with. */
 #define ATTACH_UPROBE_MULTI   48
@@ -66,19 +68,21 @@ static int keep_fd(struct uprobes *uprobes, int fd)
 
 static int attach_call(const struct attaching *attaching, enum call call)
 {
-	uint64_t offsets[POINTS_MAX], cookies[POINTS_MAX];
+	uint64_t offsets[POINTS_MAX], cookies[POINTS_MAX], counters[POINTS_MAX];
 	struct multi_attr attr = {
 		.program_fd = (uint32_t)attaching->programs->fds[call],
 		.attach_type = ATTACH_UPROBE_SESSION,
 		.path = (uintptr_t)attaching->path,
 		.offsets = (uintptr_t)offsets,
 		.cookies = (uintptr_t)cookies,
+		.counters = (uintptr_t)counters,
 	};
 
 	for (size_t i = 0; i < attaching->count; i++) {
 		if (attaching->points[i].call != call)
 			continue;
 		offsets[attr.count] = attaching->points[i].offset;
+		counters[attr.count] = attaching->points[i].counter;
 		cookies[attr.count++] = attaching->points[i].cookie;
 	}
 	if (!attr.count || attaching->programs->fds[call] < 0)
@@ -154,7 +158,7 @@ static int attach_event(const struct attaching *attaching, const struct uprobe_p
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = attaching->pmu,
-		.config = at_return ? attaching->at_return : 0,
+		.config = (at_return ? attaching->at_return : 0) | point->counter << COUNTER_SHIFT,
 		.config1 = (uintptr_t)attaching->path,
 		.config2 = point->offset,
 		.sample_period = 1,

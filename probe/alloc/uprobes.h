@@ -23,6 +23,9 @@ struct uprobe_point {
 	 */
 	uint64_t offset;
 	uint64_t cookie; /* bpf/shared/allocations.h */
+	/* in the file, of a number that the kernel raises in each process while the point is there
+	 * (the semaphore of a static probe); 0: none */
+	uint64_t counter;
 };
 
 /*

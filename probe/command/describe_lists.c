@@ -30,9 +30,13 @@ void describe_probes(struct buf *out)
 		"|---|---|---|---|---|\n");
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		const struct kind *kind = kind_get(i);
+		bool of_users = kind->slot;
 
-		buf_printf(out, "| `%s` | %s | %s | %s | ", kind->name, kind->title,
-			   kind->count_name, kind->event_name ? kind->event_name : "");
+		if (i > PROBE_SLOT_FIRST)
+			break; /* the other slots are alike */
+		buf_printf(out, "| `%s` | %s | %s | %s | ", of_users ? KIND_OF_USERS : kind->name,
+			   of_users ? "Event" : kind->title, kind->count_name,
+			   kind->event_name ? kind->event_name : "");
 		write_needs(out, kind);
 		buf_str(out, " |\n");
 	}
@@ -82,6 +86,8 @@ static void write_values(struct buf *out, const struct param *row)
 {
 	if (row->type == PARAM_NUMBER)
 		write_number(out, row);
+	else if (row->type == PARAM_EVENTS)
+		buf_str(out, "an object");
 	else if (row->type == PARAM_FOLDER)
 		buf_str(out, "a folder");
 	else if (row->type == PARAM_SERVER)

@@ -68,6 +68,12 @@ static void put_row(struct writer *writer, const char *name, const char *use,
 	put_line(writer, finding->remedy, "-> ");
 }
 
+/* Probes that users define are alike: the first slot stands for them. */
+static const char *probe_name(enum probe probe)
+{
+	return kind_get(probe)->slot ? KIND_OF_USERS : kind_get(probe)->name;
+}
+
 void diagnosis_print(const struct diagnosis *diagnosis, FILE *out, unsigned width)
 {
 	struct writer writer = {.out = out, .width = width};
@@ -76,8 +82,8 @@ void diagnosis_print(const struct diagnosis *diagnosis, FILE *out, unsigned widt
 	fprintf(out, "stackprobe %s on %s %s (%s), uid %u\n\nprobes\n", VERSION,
 		diagnosis->host.sysname, diagnosis->host.release, diagnosis->host.machine,
 		(unsigned)geteuid());
-	for (int i = 0; i < PROBE_COUNT; i++)
-		put_row(&writer, kind_get(i)->name, "", &diagnosis->probes[i]);
+	for (int i = 0; i <= PROBE_SLOT_FIRST; i++)
+		put_row(&writer, probe_name(i), "", &diagnosis->probes[i]);
 	fputs("\nprobes of /sched\n", out);
 	for (int i = 0; i < SCHED_COUNT; i++)
 		put_row(&writer, sched_kind_get(i)->name, "", &diagnosis->sched[i]);
@@ -146,8 +152,8 @@ int diagnosis_print_json(const struct diagnosis *diagnosis, FILE *out)
 	json_u64(&json, "uid", geteuid());
 	json_raw(&json, "ok", diagnosis->ok ? "true" : "false");
 	json_array(&json, "probes");
-	for (int i = 0; i < PROBE_COUNT; i++)
-		add_probe(&json, kind_get(i)->name, &diagnosis->probes[i], &diagnosis->hooks[i],
+	for (int i = 0; i <= PROBE_SLOT_FIRST; i++)
+		add_probe(&json, probe_name(i), &diagnosis->probes[i], &diagnosis->hooks[i],
 			  kind_get(i)->needs);
 	json_array_end(&json);
 	json_array(&json, "sched");

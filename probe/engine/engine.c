@@ -38,12 +38,21 @@ static void on_walkers(void *arg)
 	blocked_walk_look_soon(engine->waiting);
 }
 
+static void on_maps(void *arg)
+{
+	struct engine *engine = arg;
+
+	allocators_refresh(engine->allocators);
+	event_files_refresh(engine->event_files);
+}
+
 static bool is_arming(void *arg)
 {
 	const struct engine *engine = arg;
 
-	return engine->running &&
-	       (targets_are_arming(engine->targets) || allocators_are_arming(engine->allocators));
+	return engine->running && (engine->changing || targets_are_arming(engine->targets) ||
+				   allocators_are_arming(engine->allocators) ||
+				   event_files_are_arming(engine->event_files));
 }
 
 static int engine_init_drain(struct engine *engine)
@@ -143,7 +152,12 @@ static int engine_init(struct engine *engine)
 	if (r == 0)
 		r = allocators_new(&engine->allocators, setup->loop, setup->urgent, engine->tracer,
 				   engine->targets);
-	probe_switch_set_allocators(&engine->sampling, engine->allocators);
+	if (r == 0)
+		r = event_files_new(&engine->event_files, setup->loop, setup->urgent,
+				    engine->targets);
+	probe_switch_set_points(&engine->sampling, engine->allocators, engine->event_files);
+	if (r == 0)
+		targets_on_maps(engine->targets, on_maps, engine);
 	if (r == 0)
 		r = times_new(&engine->times, setup->sizes.targets);
 	if (r == 0)
@@ -182,6 +196,7 @@ void engine_free(struct engine *engine)
 	drain_free(engine->drain);
 	blocked_walk_free(engine->waiting);
 	allocators_free(engine->allocators);
+	event_files_free(engine->event_files);
 	agents_free(engine->agents);
 	jfr_free(engine->jfr);
 	live_heap_free(engine->live_heap);
@@ -204,6 +219,18 @@ void engine_free(struct engine *engine)
 int engine_set_host_root(struct engine *engine, const char *root)
 {
 	return containers_set_root(engine->containers, root);
+}
+
+void engine_set_changing(struct engine *engine, bool changing)
+{
+	engine->changing = changing;
+}
+
+const char *engine_says(const struct engine *engine, enum probe probe)
+{
+	const struct kind *kind = kind_get(probe);
+
+	return kind->state ? kind->state(&engine->sampling.runs[probe]) : "";
 }
 
 int engine_failure(const struct engine *engine, enum probe probe, const char **why)

@@ -119,6 +119,13 @@ uint32_t subscriber_probes(const struct subscriber *subscriber);
  */
 int engine_failure(const struct engine *engine, enum probe probe, const char **why);
 
+/* Tells that probes or their settings change as soon as the window was read, or that they did: until
+ * then the engine is arming. */
+void engine_set_changing(struct engine *engine, bool changing);
+
+/* Returns what a probe that runs doesn't see, a sentence, borrowed; "": nothing is missing. */
+const char *engine_says(const struct engine *engine, enum probe probe);
+
 /* Changes the detail of stacks at once; windows are not cut. */
 void subscriber_set_detail(struct subscriber *subscriber, const struct stack_detail *detail);
 

@@ -61,6 +61,7 @@ int engine_reselect(struct engine *engine)
 	if (r == 0)
 		r = targets_select(engine->targets, &selection);
 	allocators_reselect(engine->allocators);
+	event_files_reselect(engine->event_files);
 	live_heap_sweep(engine->live_heap);
 	return r;
 }

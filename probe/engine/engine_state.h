@@ -7,6 +7,7 @@
 
 #include "java/agents/agents.h"
 #include "alloc/allocators.h"
+#include "event/event_files.h"
 #include "code/code_cache.h"
 #include "select/containers.h"
 #include "engine/engine.h"
@@ -38,6 +39,8 @@ struct engine {
 	struct targets *targets;
 	struct code_cache *codes[CODES_KINDS];
 	struct allocators *allocators;
+	struct event_files *event_files;
+	bool changing;
 	struct agents *agents;
 	struct jfr *jfr;
 	struct java_wish java;

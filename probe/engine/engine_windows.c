@@ -18,6 +18,7 @@ void engine_on_life(void *arg, const struct life_event *event)
 	live_heap_on_life(engine->live_heap, event);
 	targets_on_life(engine->targets, event);
 	allocators_refresh(engine->allocators);
+	event_files_refresh(engine->event_files);
 	if (target_table_is_crowded(targets_table(engine->targets)))
 		drain_soon(engine->drain);
 }

@@ -3,10 +3,28 @@
 
 #include <string.h>
 
+#include "base/container_of.h"
+#include "base/log.h"
 #include "loop/loop.h"
 #include "select/param.h"
 
 #define DEFAULT_PERIOD_NS (10 * NS_PER_MS)
+
+static void stop_probe(struct probe_switch *sampling, enum probe probe)
+{
+	kind_get(probe)->stop(&sampling->runs[probe]);
+	sampling->running &= ~(1u << probe);
+}
+
+static void fail_probe(struct probe_run *run, int error, const struct why *why)
+{
+	struct probe_switch *sampling =
+		CONTAINER_OF(run - run->probe, struct probe_switch, runs[0]);
+
+	log_error("%s is given up: %s", kind_get(run->probe)->name, why->text);
+	sampling->failures[run->probe] = (struct sampling_failure){error, true, *why};
+	stop_probe(sampling, run->probe);
+}
 
 void probe_switch_init(struct probe_switch *sampling, struct tracer *tracer)
 {
@@ -14,17 +32,22 @@ void probe_switch_init(struct probe_switch *sampling, struct tracer *tracer)
 	for (int probe = 0; probe < PROBE_COUNT; probe++) {
 		params_default_rows(kind_get(probe)->params, &sampling->settings[probe]);
 		sampling->runs[probe] = (struct probe_run){
+			.probe = probe,
 			.tracer = tracer,
+			.fail = fail_probe,
 			.period_ns = DEFAULT_PERIOD_NS,
 			.settings = &sampling->settings[probe],
 		};
 	}
 }
 
-void probe_switch_set_allocators(struct probe_switch *sampling, struct allocators *allocators)
+void probe_switch_set_points(struct probe_switch *sampling, struct allocators *allocators,
+			     struct event_files *event_files)
 {
-	for (int probe = 0; probe < PROBE_COUNT; probe++)
+	for (int probe = 0; probe < PROBE_COUNT; probe++) {
 		sampling->runs[probe].allocators = allocators;
+		sampling->runs[probe].event_files = event_files;
+	}
 }
 
 void probe_switch_prepare(struct probe_switch *sampling, uint32_t probes)
@@ -39,6 +62,8 @@ static void start_probe(struct probe_switch *sampling, enum probe probe)
 {
 	struct sampling_failure *failure = &sampling->failures[probe];
 
+	if (failure->lasts)
+		return;
 	failure->why.text[0] = '\0';
 	failure->error = kind_get(probe)->start(&sampling->runs[probe], &failure->why);
 	if (failure->error == 0) {
@@ -50,12 +75,6 @@ static void start_probe(struct probe_switch *sampling, enum probe probe)
 		why_set(&failure->why, "%s", strerror(-failure->error));
 }
 
-static void stop_probe(struct probe_switch *sampling, enum probe probe)
-{
-	kind_get(probe)->stop(&sampling->runs[probe]);
-	sampling->running &= ~(1u << probe);
-}
-
 void probe_switch_set(struct probe_switch *sampling, uint32_t probes)
 {
 	for (int probe = 0; probe < PROBE_COUNT; probe++) {
@@ -65,6 +84,8 @@ void probe_switch_set(struct probe_switch *sampling, uint32_t probes)
 			start_probe(sampling, probe);
 		else if (runs && !wanted)
 			stop_probe(sampling, probe);
+		if (!wanted)
+			sampling->failures[probe].lasts = false;
 	}
 }
 
@@ -92,6 +113,9 @@ int probe_switch_set_period(struct probe_switch *sampling, uint64_t period_ns, s
 int probe_switch_set_values(struct probe_switch *sampling, enum probe probe,
 			    const union probe_settings *values, struct why *why)
 {
+	if (memcmp(&sampling->settings[probe], values, sizeof(*values)) == 0)
+		return 0;
 	sampling->settings[probe] = *values;
-	return kind_get(probe)->params ? restart_probe(sampling, probe, why) : 0;
+	sampling->failures[probe].lasts = false;
+	return restart_probe(sampling, probe, why);
 }

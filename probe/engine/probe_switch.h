@@ -14,14 +14,16 @@ struct probe_switch {
 	struct probe_run runs[PROBE_COUNT];
 	union probe_settings settings[PROBE_COUNT];
 	struct sampling_failure {
-		int error; /* 0: it could start, or wasn't wanted yet */
+		int error;  /* 0: it could start, or wasn't wanted yet */
+		bool lasts; /* it gave up: it isn't tried again until it is changed or left out */
 		struct why why;
 	} failures[PROBE_COUNT];
 };
 
-/* Prepares it, with the default settings. Both are borrowed; `allocators` may be set later. */
+/* Prepares it, with the default settings. Both are borrowed; those with points may be set later. */
 void probe_switch_init(struct probe_switch *sampling, struct tracer *tracer);
-void probe_switch_set_allocators(struct probe_switch *sampling, struct allocators *allocators);
+void probe_switch_set_points(struct probe_switch *sampling, struct allocators *allocators,
+			     struct event_files *event_files);
 
 /* Loads what can be loaded before targets' files are opened, as descriptors may be few. */
 void probe_switch_prepare(struct probe_switch *sampling, uint32_t probes);

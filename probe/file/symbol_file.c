@@ -66,6 +66,11 @@ struct symbol_file *symbol_file_nameless(const char *path)
 	return file;
 }
 
+const char *symbol_file_path(const struct symbol_file *file)
+{
+	return file->path;
+}
+
 int symbol_file_opening(const struct symbol_file *file, const struct symbol_place *place,
 			struct open_request *opening)
 {

@@ -84,6 +84,9 @@ void symbol_file_unref(struct symbol_file *file);
 int symbol_file_opening(const struct symbol_file *file, const struct symbol_place *place,
 			struct open_request *opening);
 
+/* Returns the path as a process sees the file, or what stands for it: "[vdso]". */
+const char *symbol_file_path(const struct symbol_file *file);
+
 /* Returns the folder of debug files that the user named for the file's process; NULL: none. Any
  * thread. */
 const char *symbol_file_debugging_dir(const struct symbol_file *file);

@@ -10,7 +10,7 @@
 #include "loop/loop.h"
 #include "loop/worker.h"
 
-#define OBJECTS_MAX 16		    /* of one job, and of all that wait to be taken */
+#define OBJECTS_MAX 40		    /* of one job, and of all that wait to be taken */
 #define KEPT_NS	    (10 * NS_PER_S) /* what nobody takes is unloaded then */
 
 struct loaded_ahead {

@@ -33,7 +33,7 @@ struct loaded {
 	void *arg;
 	const struct loadable *which; /* NULL: not known */
 };
-#define LOADED_MAX 32
+#define LOADED_MAX 48
 
 /* The kernel's types that the programs need, found at the first load. */
 struct tracer_types {
@@ -353,11 +353,16 @@ void *tracer_loaded(const struct loadable *which, void *bpf, int r);
  * open_NAME(from) opens the skeleton name_bpf and sets its constants; errno says why it can't.
  */
 #define OWN_OBJECT(name)                                                                           \
-	static const struct loadable loadable_##name;                                              \
 	LOADABLE_FUNCTIONS(name)                                                                   \
-	static void *load_##name(const struct load_from *from)                                     \
+	OWN_LOADABLE(name, name)
+
+/* Defines loadable_ID and ID_loads by open_ID(from), of a skeleton that several such have; behind
+ * LOADABLE_FUNCTIONS(name). */
+#define OWN_LOADABLE(id, name)                                                                     \
+	static const struct loadable loadable_##id;                                                \
+	static void *load_##id(const struct load_from *from)                                       \
 	{                                                                                          \
-		struct name##_bpf *bpf = open_##name(from);                                        \
+		struct name##_bpf *bpf = open_##id(from);                                          \
 		int r = bpf ? tracer_share_maps(from->life, bpf->obj) : 0;                         \
                                                                                                    \
 		if (bpf && r == 0) {                                                               \
@@ -365,18 +370,18 @@ void *tracer_loaded(const struct loadable *which, void *bpf, int r);
 			tracer_choose_memory(from->tracer, bpf->obj);                              \
 			r = name##_bpf__load(bpf);                                                 \
 		}                                                                                  \
-		return bpf ? tracer_loaded(&loadable_##name, bpf, r) : NULL;                       \
+		return bpf ? tracer_loaded(&loadable_##id, bpf, r) : NULL;                         \
 	}                                                                                          \
-	static bool has_##name(const struct tracer *tracer)                                        \
+	static bool has_##id(const struct tracer *tracer)                                          \
 	{                                                                                          \
-		return loaded_is(tracer, &loadable_##name);                                        \
+		return loaded_is(tracer, &loadable_##id);                                          \
 	}                                                                                          \
-	static const struct loadable loadable_##name = {                                           \
-		.load = load_##name,                                                               \
+	static const struct loadable loadable_##id = {                                             \
+		.load = load_##id,                                                                 \
 		LOADABLE_FIELDS(name),                                                             \
-		.is_loaded = has_##name,                                                           \
+		.is_loaded = has_##id,                                                             \
 	};                                                                                         \
-	static const struct loadable *const name##_loads[] = {&loadable_##name, NULL};
+	static const struct loadable *const id##_loads[] = {&loadable_##id, NULL};
 
 /*
  * Takes the object that OWN_OBJECT() defines, which was loaded ahead or is loaded now, and attaches

@@ -18,10 +18,39 @@ const struct kind *kind_get(enum probe probe)
 int kind_find(const char *name)
 {
 	for (int i = 0; i < PROBE_COUNT; i++) {
-		if (strcasecmp(kinds[i]->name, name) == 0)
+		if (kind_exists(i) && strcasecmp(kinds[i]->name, name) == 0)
 			return i;
 	}
 	return -ENOENT;
+}
+
+bool kind_exists(enum probe probe)
+{
+	const struct kind_slot *slot = kinds[probe]->slot;
+
+	return !slot || slot->word[0];
+}
+
+void kind_define(enum probe probe, const char *word)
+{
+	struct kind_slot *slot = kinds[probe]->slot;
+
+	snprintf(slot->word, sizeof(slot->word), "%s", word);
+	snprintf(slot->name, sizeof(slot->name), "event:%s", slot->word);
+	snprintf(slot->title, sizeof(slot->title), "Event %s", slot->word);
+	snprintf(slot->folder, sizeof(slot->folder), "event:%s-time", slot->word);
+	snprintf(slot->second_title, sizeof(slot->second_title), "Time in %s", slot->word);
+	snprintf(slot->series, sizeof(slot->series), "event_%s", slot->word);
+	for (char *c = slot->series; *c; c++)
+		*c = *c == '-' ? '_' : *c; /* a metric's name has none */
+	snprintf(slot->app, sizeof(slot->app), "stackprobe-event-%s", slot->word);
+}
+
+bool kind_is_free(enum probe probe, uint64_t now_ns)
+{
+	const struct kind_slot *slot = kinds[probe]->slot;
+
+	return slot && !slot->is_on && now_ns >= slot->free_ns;
 }
 
 enum probe kind_of_clock(void)

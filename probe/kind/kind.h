@@ -13,9 +13,11 @@
 #include "output/format/pprof_shape.h"
 #include "bpf/shared/sample.h"
 #include "capability/capability.h"
+#include "select/event_settings.h"
 
 struct allocators;
 struct counters;
+struct event_files;
 struct loadable;
 struct measures;
 struct param;
@@ -64,11 +66,16 @@ struct pprof_page {
 
 /* What start() and stop() work with; one for each probe, in engine/probe_switch. */
 struct probe_run {
+	enum probe probe;
 	struct tracer *tracer;
 	struct allocators *allocators;
 	uint64_t period_ns;   /* of the sampling clock */
 	const void *settings; /* values of the row's `params`, in the probe's own struct */
 	void *own;	      /* for start() to keep something until stop(); NULL at first */
+	struct event_files *event_files;
+	/* Stops the probe, which can't go on: a negative errno, and a sentence that GET shows. Set
+	 * by the engine; not to be called by start() or stop(). */
+	void (*fail)(struct probe_run *run, int error, const struct why *why);
 };
 
 /* Room for the struct of a probe's own numbers. */
@@ -93,6 +100,22 @@ struct part_row {
 struct part_named {
 	struct part_row row;
 	char text[PART_FRAMES][PART_NAME_BYTES];
+};
+
+/*
+ * Names of a probe that a user defines. They change on the loop's thread, and only while nobody
+ * uses them: from `free_ns` on, some time after the probe has stopped.
+ */
+struct kind_slot {
+	char word[EVENT_WORD_BYTES];	    /* the user's; "": nobody has defined it */
+	char name[EVENT_WORD_BYTES + 8];    /* event:WORD */
+	char title[EVENT_WORD_BYTES + 8];   /* Event WORD */
+	char folder[EVENT_WORD_BYTES + 16]; /* of its second view: event:WORD-time */
+	char second_title[EVENT_WORD_BYTES + 16];
+	char series[EVENT_WORD_BYTES + 8];
+	char app[EVENT_WORD_BYTES + 24];
+	bool is_on;
+	uint64_t free_ns; /* loop_now_ns() */
 };
 
 struct kind {
@@ -129,6 +152,7 @@ struct kind {
 	bool of_hardware;	/* many machines lack what it needs: that is no failure of doctor */
 	bool is_part_of_events; /* its weight is a part of its events: misses of look-ups */
 	bool second_apart;	/* the second value is of events that the first one is not of */
+	struct kind_slot *slot; /* a user defines the probe; NULL: it is built in */
 	const struct param *params; /* a row without a name ends them (select/param.h) */
 	struct kind_need needs[KIND_NEEDS_MAX];
 
@@ -153,6 +177,8 @@ struct kind {
 		      union kind_stats *stats);
 	/* Returns a sentence on what this kernel doesn't show; "": nothing. NULL: nothing. */
 	const char *(*limit)(const struct tracer *tracer);
+	/* Returns a sentence on what is missing while it runs; "": nothing. NULL: nothing. */
+	const char *(*state)(const struct probe_run *run);
 };
 
 #define KIND_DECLARATION(number, name) extern const struct kind probe_##name;
@@ -172,6 +198,18 @@ const struct part_row *kind_part(enum probe probe, unsigned part, struct part_na
 
 /* Returns the number of the probe with that name (any case), or -ENOENT. */
 int kind_find(const char *name);
+
+/* Returns whether the probe exists: it is built in, or a user has defined it. */
+bool kind_exists(enum probe probe);
+
+/* What documents and lists call all probes that users define. */
+#define KIND_OF_USERS "event:NAME"
+
+/* Gives a probe that a user defines its names. Loop thread; nobody may use the earlier ones. */
+void kind_define(enum probe probe, const char *word);
+
+/* Returns whether such a probe may get other names now. */
+bool kind_is_free(enum probe probe, uint64_t now_ns);
 
 /* Return the first probe whose row says so: `by_period`, `holds`. There is one of each. */
 enum probe kind_of_clock(void);

@@ -54,9 +54,11 @@ static void add_each(struct buf *out, const struct measures *table, const struct
 {
 	const struct measure_label *each = table->each;
 
-	for (unsigned i = each->first; i < each->end; i++)
-		add_line(out, row, each, each->value_name(i),
-			 measure_number(row, (const char *)stats + i * table->stride, 0));
+	for (unsigned i = each->first; i < each->end; i++) {
+		if (each->value_name(i))
+			add_line(out, row, each, each->value_name(i),
+				 measure_number(row, (const char *)stats + i * table->stride, 0));
+	}
 }
 
 /* Returns the text of a label's value; NULL: there is none, nor any behind it. */

@@ -23,8 +23,8 @@
 
 enum measure_type { COUNTER, GAUGE, HISTOGRAM };
 
-/* A label. Where it has a bounded set of values, they are value_name(first) to value_name(end - 1).
- */
+/* A label. Where it has a bounded set of values, they are value_name(first) to value_name(end - 1);
+ * NULL: there is none of that number now. */
 struct measure_label {
 	const char *name; /* "cause" */
 	const char *(*value_name)(unsigned value);

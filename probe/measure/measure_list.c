@@ -8,8 +8,11 @@
 static void list_label(struct buf *out, const struct measure_label *label)
 {
 	buf_printf(out, "`%s`", label->name);
-	for (unsigned i = label->first; i < label->end; i++)
-		buf_printf(out, "%s %s", i == label->first ? ":" : ",", label->value_name(i));
+	for (unsigned i = label->first; i < label->end; i++) {
+		if (label->value_name(i))
+			buf_printf(out, "%s %s", i == label->first ? ":" : ",",
+				   label->value_name(i));
+	}
 }
 
 /* Adds the labels of a row and of those that are further series of it. */

@@ -31,6 +31,24 @@ uint64_t elf_code_bytes(const struct elf_image *image)
 	return bytes;
 }
 
+static bool find_offset(const struct elf_segment *segments, size_t count, uint64_t address,
+			uint64_t *offset)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (address - segments[i].address < segments[i].file_bytes) {
+			*offset = address - segments[i].address + segments[i].file_offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool elf_offset_of(const struct elf_image *image, uint64_t address, uint64_t *offset)
+{
+	return find_offset(image->segments, image->segments_count, address, offset) ||
+	       find_offset(image->data, image->data_count, address, offset);
+}
+
 int elf_pread(int fd, void *to, size_t bytes, uint64_t offset)
 {
 	char *at = to;
@@ -341,9 +359,25 @@ static void take_named(int fd, struct elf_image *image, const char *name, const 
 		image->is_go = true;
 	} else if (strcmp(name, ".gnu_debugdata") == 0) {
 		image->gnu_debugdata = extent;
+	} else if (strcmp(name, ".stapsdt.base") == 0) {
+		image->stapsdt_base = section->sh_addr;
 	} else if (strcmp(name, ".gnu_debugaltlink") == 0) {
 		image->debugaltlink = extent;
 	}
+}
+
+static const char *name_of(const struct headers *headers, const GElf_Shdr *section)
+{
+	return section->sh_name < headers->names_bytes ? headers->names + section->sh_name : "";
+}
+
+static void take_notes(int fd, struct elf_image *image, struct headers *headers,
+		       const GElf_Shdr *section)
+{
+	if (strcmp(name_of(headers, section), ".note.stapsdt") != 0)
+		read_build_id(fd, image, headers, section->sh_offset, section->sh_size);
+	else if (extent_fits(image, section->sh_offset, section->sh_size))
+		image->stapsdt = (struct elf_extent){section->sh_offset, section->sh_size};
 }
 
 static int read_sections(int fd, Elf *elf, struct elf_image *image, struct headers *headers)
@@ -359,11 +393,10 @@ static int read_sections(int fd, Elf *elf, struct elf_image *image, struct heade
 		if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM)
 			take_symbols(elf, image, &section);
 		else if (section.sh_type == SHT_NOTE)
-			read_build_id(fd, image, headers, section.sh_offset, section.sh_size);
+			take_notes(fd, image, headers, &section);
 		image->has_sections = true;
-		if ((section.sh_type == SHT_PROGBITS || section.sh_type == SHT_X86_64_UNWIND) &&
-		    section.sh_name < headers->names_bytes)
-			take_named(fd, image, headers->names + section.sh_name, &section);
+		if (section.sh_type == SHT_PROGBITS || section.sh_type == SHT_X86_64_UNWIND)
+			take_named(fd, image, name_of(headers, &section), &section);
 	}
 	return 0;
 }

@@ -6,7 +6,8 @@
  * are left out. Files of the other byte order are refused. May hang: in a job.
  *
  * Source: System V ABI, ELF-64 object file format; LSB for .eh_frame_hdr and build id notes; GDB's
- * manual ("Separate Debug Files") for .gnu_debuglink; dwz's for .gnu_debugaltlink.
+ * manual ("Separate Debug Files") for .gnu_debuglink; dwz's for .gnu_debugaltlink; SystemTap's
+ * sys/sdt.h for .note.stapsdt.
  */
 #pragma once
 
@@ -67,6 +68,8 @@ struct elf_image {
 	char debuglink[256];   /* "": none */
 	uint32_t debuglink_crc;
 	struct elf_extent debugaltlink; /* a file name with its NUL, then a build id */
+	struct elf_extent stapsdt;	/* notes of static probes (USDT) … */
+	uint64_t stapsdt_base;		/* … and the address of .stapsdt.base; 0: there is none */
 	bool has_debug_info;		/* has .debug_info: DWARF's functions and lines */
 };
 
@@ -77,6 +80,9 @@ int elf_read(int fd, struct elf_image *image);
 /* Finds the linked address of a file offset. Returns false if no segment holds the offset. */
 bool elf_address_of(const struct elf_segment *segments, size_t count, uint64_t file_offset,
 		    uint64_t *address);
+
+/* Finds the file offset of a linked address, in any segment. Returns false if none holds it. */
+bool elf_offset_of(const struct elf_image *image, uint64_t address, uint64_t *offset);
 
 /* Returns the size of the largest executable segment, bytes. */
 uint64_t elf_code_bytes(const struct elf_image *image);

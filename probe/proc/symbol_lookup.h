@@ -13,7 +13,7 @@
 #include "proc/elf.h"
 
 #define SYMBOL_LOOKUP_MAX 128 /* names */
-#define SYMBOL_NAME_MAX	  48  /* bytes of a name */
+#define SYMBOL_NAME_MAX	  255 /* bytes of a name */
 
 /* Calls each() for every symbol that is defined and has the name names[name]; an error of each()
  * ends the search. Returns 0, or a negative errno: that of each() or of reading; -EFBIG if there

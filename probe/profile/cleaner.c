@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "kind/kind.h"
 #include "profile/folder_list.h"
 #include "select/spec.h"
 #include "profile/view.h"
@@ -309,7 +310,7 @@ static size_t list_folders(const char *folders[PROBE_COUNT * VIEWS])
 	size_t count = 0;
 
 	for (int probe = 0; probe < PROBE_COUNT; probe++) {
-		for (int view = 0; view < VIEWS; view++) {
+		for (int view = 0; kind_exists(probe) && view < VIEWS; view++) {
 			const struct view_row *row = view_get(probe, view);
 
 			if (row)

@@ -23,7 +23,7 @@ static void set_default(const struct param *param, void *values)
 {
 	if (is_number(param))
 		*param_number(param, values) = param->number;
-	else
+	else if (param->type != PARAM_EVENTS) /* there is none at first */
 		snprintf(param_text(param, values), param->bytes, "%s", param->text);
 }
 
@@ -44,6 +44,8 @@ static bool is_equal(const struct param *param, const struct params *a, const st
 {
 	if (is_number(param))
 		return *param_number(param, a) == *param_number(param, b);
+	if (param->type == PARAM_EVENTS)
+		return memcmp(param_text(param, a), param_text(param, b), param->bytes) == 0;
 	return strcmp(param_text(param, a), param_text(param, b)) == 0;
 }
 

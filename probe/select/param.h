@@ -17,6 +17,8 @@ enum param_type {
 	PARAM_FOLDER, /* char[bytes], a folder for output */
 	PARAM_SERVER, /* char[bytes], a server for uploads */
 	PARAM_CHOICE, /* int64_t: number of an entry of `choices`; in bodies the entry's text */
+	PARAM_EVENTS, /* the probes that a user defines, `bytes` of struct event_settings each in
+			 its union probe_settings; in bodies an object of texts by name */
 };
 
 /* What a changed parameter changes. */

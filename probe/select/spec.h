@@ -38,7 +38,7 @@ struct sched_params {
 #define SCHED_THR_UNSET (-1)
 
 /* Values of a probe's own params, in a struct of its own (probes/NAME.c). */
-#define PROBE_SETTINGS_BYTES 64
+#define PROBE_SETTINGS_BYTES 448
 union probe_settings {
 	int64_t numbers[PROBE_SETTINGS_BYTES / sizeof(int64_t)];
 	char bytes[PROBE_SETTINGS_BYTES];
@@ -57,6 +57,7 @@ struct params {
 	int64_t max_overhead;
 	int64_t icicle; /* pictures with the root on top */
 	int64_t aggregate_by_cpu;
+	int64_t event_time, event_min_us; /* of all probes event:NAME (session/session_events.h) */
 	char pyroscope_server[SPEC_SERVER_MAX];
 	int64_t pyroscope_api; /* enum pyroscope_api */
 	char svg_dir[SPEC_PATH_MAX];

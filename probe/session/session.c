@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "kind/kind.h"
+#include "session/session_events.h"
 #include "session/session_params.h"
 #include "session/settings.h"
 
@@ -133,8 +134,10 @@ static int tell_engine(struct session *session, const struct params *params, str
 	engine_set_by_cpu(engine, params->aggregate_by_cpu ? WANTED_STACKS : 0);
 	engine_set_max_overhead(engine, (unsigned)params->max_overhead);
 	tell_java(session, params);
-	for (int probe = 0; probe < PROBE_COUNT && r == 0; probe++)
-		r = engine_set_values(engine, probe, &params->probes[probe], why);
+	for (int probe = 0; probe < PROBE_COUNT && r == 0; probe++) {
+		if (!(events_unnamed(params) & 1u << probe)) /* one that ends keeps its values */
+			r = engine_set_values(engine, probe, &params->probes[probe], why);
+	}
 	return r;
 }
 
@@ -220,6 +223,7 @@ static void closed_window(void *arg)
 	enum session_phase before = session->phase;
 
 	session->phase = SESSION_RUNNING;
+	engine_set_changing(session->setup.engine, false);
 	if (!wanted_probes(session)) {
 		session_rotate(session, UINT32_MAX);
 		stop_session(session);
@@ -253,6 +257,7 @@ static void close_window(struct session *session, bool parting)
 	session->phase = parting ? SESSION_PARTING : SESSION_TURNING;
 	if (!parting)
 		loop_timer_cancel(session->setup.loop, &session->period);
+	engine_set_changing(session->setup.engine, wanted_probes(session));
 	engine_drain(session->setup.engine, closed_window, session);
 }
 
@@ -351,6 +356,7 @@ int session_apply(struct session *session, const struct spec *spec, struct why *
 		return -ESHUTDOWN;
 	}
 
+	events_define(&spec->params);
 	spec_copy(&session->wanted, spec);
 	session->told = true;
 	/* The same choice again disturbs nothing: not even a look at all processes. */
@@ -381,7 +387,7 @@ int session_apply(struct session *session, const struct spec *spec, struct why *
 static bool is_passing(int error)
 {
 	return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -EAGAIN ||
-	       error == -EBUSY || error == -EINTR || error == -ENOSPC;
+	       error == -EBUSY || error == -EINTR || error == -ENOSPC || error == -EDQUOT;
 }
 
 const char *session_state(const struct session *session, enum probe probe, const char **why)
@@ -395,11 +401,10 @@ const char *session_state(const struct session *session, enum probe probe, const
 	}
 	if (!session->subscriber || !(wanted_probes(session) & 1u << probe))
 		return "stopped";
-	if (!subscriber_profile(session->subscriber, probe)) {
-		int error = engine_failure(session->setup.engine, probe, why);
-
+	int error = engine_failure(session->setup.engine, probe, why);
+	if (error < 0 || !subscriber_profile(session->subscriber, probe))
 		return is_passing(error) ? "failed" : "unsupported";
-	}
+	*why = engine_says(session->setup.engine, probe);
 	engine_stats(session->setup.engine, &stats);
 	if (kind_get(probe)->holds && stats.allocators.arming)
 		return "arming";

@@ -63,11 +63,13 @@ static void make_owners(void)
 	memcpy(owners, rooms, sizeof(rooms));
 	owners_count = ARRAY_SIZE(rooms);
 	for (int i = 0; i < PROBE_COUNT; i++) {
-		if (kind_get(i)->measures)
-			owners[owners_count++] = (struct metrics_owner){
-				kind_get(i)->measures,
-				offsetof(struct figures, engine.own) +
-					(size_t)i * sizeof(union kind_stats)};
+		const struct measures *its = kind_get(i)->measures;
+
+		if (!its || i > PROBE_SLOT_FIRST) /* all slots have one table */
+			continue;
+		size_t at = its->scope == OF_EACH ? 0 : (size_t)i * sizeof(union kind_stats);
+		owners[owners_count++] =
+			(struct metrics_owner){its, offsetof(struct figures, engine.own) + at};
 	}
 }
 

@@ -17,6 +17,8 @@ static void write_up(struct buf *out, const struct measure *row, const void *sta
 	const struct spec *spec = session_spec(session);
 
 	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (!kind_exists(i))
+			continue;
 		const char *why, *state = session_state(session, i, &why);
 		bool asked = spec && (spec->probes & 1u << i);
 		bool up = strcmp(state, "running") == 0 || strcmp(state, "arming") == 0;
@@ -39,6 +41,8 @@ static void write_lost(struct buf *out, const struct measure *row, const void *s
 	const struct figures *figures = stats;
 
 	for (int of = 0; of < LOSERS_COUNT; of++) {
+		if (of < PROBE_COUNT && !kind_exists(of))
+			continue;
 		const char *name = of == LOSERS_ALL	? "all"
 				   : of == LOSERS_SCHED ? "sched"
 							: kind_get(of)->name;

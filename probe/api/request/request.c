@@ -22,6 +22,11 @@ int request_refuse(const struct request *request, const char *format, ...)
 	return -EINVAL;
 }
 
+void request_repair(const struct request *request)
+{
+	utf8_repair(request->why->text);
+}
+
 int request_no_memory(const struct request *request)
 {
 	request_refuse(request, "no memory");
@@ -71,12 +76,15 @@ static void explain_probes(const struct request *request, const char *wrong)
 	size_t len = 0;
 	unsigned count = 0;
 
-	for (; count < request->rules->probes_count && count < ARRAY_SIZE(names); count++) {
-		names[count] = request->rules->probe_name(count);
-		if (len < sizeof(all))
+	for (unsigned i = 0; i < request->rules->probes_count && count < ARRAY_SIZE(names); i++) {
+		names[count] = request->rules->probe_name(i);
+		if (names[count] && len < sizeof(all))
 			len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s",
 						count ? ", " : "", names[count]);
+		count += names[count] != NULL;
 	}
+	if (request->rules->events && len < sizeof(all))
+		snprintf(all + len, sizeof(all) - len, ", and event:NAME of params.events");
 	const char *meant = wrong ? near_word(wrong, names, count) : NULL;
 	notes_explain(request->notes,
 		      "cmd.probe is an array with at least one of the probes of /%s: %s%s%s%s%s",
@@ -98,7 +106,7 @@ int request_take_probes(const struct request *request, const cJSON *list, uint32
 	cJSON_ArrayForEach (name, list) {
 		if (!cJSON_IsString(name))
 			return request_refuse(request, "Invalid probe range: must be string.");
-		int probe = request->rules->probe_find(name->valuestring);
+		int probe = request->rules->probe_find(&request->spec->params, name->valuestring);
 		if (probe < 0) {
 			explain_probes(request, name->valuestring);
 			return request_refuse(request, "unsupported probe range: %.200s.",
@@ -172,7 +180,9 @@ static int take_all(struct request *request, const cJSON *root)
 			request->notes && request->notes->count ? request->notes->warnings[0] : "");
 		return request_refuse(request, "Bad request");
 	}
-	if (cmd)
+	if (params)
+		r = request_take_events(request, params);
+	if (r == 0 && cmd)
 		r = take_cmd(request, cmd);
 	if (r == 0 && snoopers)
 		r = request_take_snoopers(request, snoopers);
@@ -188,6 +198,8 @@ static int take_all(struct request *request, const cJSON *root)
 		r = request_take_params(request, params);
 	if (r == 0 && state)
 		r = take_state(request, state);
+	if (r == 0)
+		r = request_settle_events(request);
 	if (r == 0 && request->spec->running && !request->spec->probes) {
 		explain_probes(request, NULL);
 		return request_refuse(request, "invalid probe ranges: at least one must be set");
@@ -210,8 +222,12 @@ int request_parse(char *data, size_t bytes, const struct rules *rules, const str
 		  struct notes *notes, struct why *why)
 {
 	_cleanup_(spec_done) struct spec fresh = {0};
-	struct request request = {
-		.rules = rules, .bounds = bounds, .why = why, .notes = notes, .spec = &fresh};
+	struct request request = {.rules = rules,
+				  .bounds = bounds,
+				  .why = why,
+				  .notes = notes,
+				  .spec = &fresh,
+				  .before = before ? &before->params : NULL};
 	struct params defaults;
 	char *text = request_find_json(data, bytes);
 

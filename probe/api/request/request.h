@@ -8,6 +8,7 @@
 #include "api/request/notes.h"
 #include "select/param.h"
 #include "output/files/store.h"
+#include "select/event_settings.h"
 #include "select/spec.h"
 #include "upload/http/upload_options.h"
 
@@ -20,13 +21,26 @@ struct bounds {
 	bool without_cgroup_v2;		     /* the host has no v2 hierarchy of cgroups */
 };
 
+/* How params.events are kept (session/session_events.h). */
+struct event_rules {
+	void (*clear)(struct params *params);
+	int (*add)(struct params *params, const struct params *before, const char *word,
+		   const char *what, struct why *why);
+	struct event_settings *(*at)(const struct params *params, unsigned slot);
+	unsigned slots;
+	void (*settle)(struct params *params);
+	uint32_t (*unnamed)(const struct params *params);
+};
+
 /* Rules for the bodies of a feature. */
 struct rules {
 	const char *feature; /* name of the feature in its URL */
 	const struct param_table *(*params)(void);
 	unsigned probes_count;
-	const char *(*probe_name)(unsigned probe);
-	int (*probe_find)(const char *name); /* returns the number of a probe, or -ENOENT */
+	const char *(*probe_name)(unsigned probe); /* NULL: there is none of that number now */
+	/* Returns the number of a probe, among them those that these params name; or -ENOENT. */
+	int (*probe_find)(const struct params *params, const char *name);
+	const struct event_rules *events; /* NULL: the feature has no params.events */
 	/* No snooper means all processes; else a body without one is refused. */
 	bool everybody;
 	/* All probes share one choice of processes: an entry can't have `probe`. */
@@ -39,12 +53,13 @@ struct rules {
 	const char *(*refuse)(const struct params *params);
 };
 
-/* Rows of the folders for output that a body names. api/request/folder_check.h checks whether these
+/* Rows of the folders for output that a body names. api/request/put_check.h checks whether these
  * folders can be used. */
 #define REQUEST_FOLDERS_MAX 4
 struct request_folders {
 	const struct param *params[REQUEST_FOLDERS_MAX];
 	size_t count;
+	bool has_events; /* the body has params.events, which are to be looked for as well */
 };
 
 /*

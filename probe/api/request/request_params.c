@@ -168,6 +168,8 @@ static int take_param(struct request *request, const struct param *param, const 
 {
 	explain_param(request, param);
 	switch (param->type) {
+	case PARAM_EVENTS:
+		return 0; /* request_take_events() */
 	case PARAM_NUMBER:
 		return take_number(request, param, value);
 	case PARAM_CHOICE:
@@ -175,6 +177,57 @@ static int take_param(struct request *request, const struct param *param, const 
 	default:
 		return take_text(request, param, value);
 	}
+}
+
+int request_take_events(struct request *request, const cJSON *values)
+{
+	const struct event_rules *events = request->rules->events;
+	const cJSON *list = request_member(values, "events"), *event;
+	struct params *params = &request->spec->params;
+	int r = 0;
+
+	if (!events || !list)
+		return 0;
+	notes_explain(
+		request->notes,
+		"params.events is an object: {\"reads\": \"u:/usr/lib/libx.so:read\"} makes the "
+		"probe event:reads");
+	if (!cJSON_IsObject(list))
+		return request_refuse(request, "params.events invalid data type");
+	events->clear(params);
+	request->folders.has_events = true;
+	cJSON_ArrayForEach (event, list) {
+		if (!cJSON_IsString(event))
+			return request_refuse(request, "params.events.%.64s invalid data type",
+					      event->string);
+		r = events->add(params, request->before, event->string, event->valuestring,
+				request->why);
+		if (r < 0) {
+			request_repair(request);
+			return r == -EBUSY ? r : -EINVAL;
+		}
+	}
+	notes_explain(request->notes, "%s", "");
+	return 0;
+}
+
+int request_settle_events(struct request *request)
+{
+	const struct event_rules *events = request->rules->events;
+	struct spec *spec = request->spec;
+	const struct name_snooper *names;
+
+	if (!events)
+		return 0;
+	events->settle(&spec->params);
+	spec->probes &= ~events->unnamed(&spec->params);
+	for (size_t i = 0, count = snoopers_names(spec->snoopers, &names); i < count; i++) {
+		if (names[i].probes_given && names[i].probes & events->unnamed(&spec->params))
+			return request_refuse(request,
+					      "snoopers.proc_name has a probe event:NAME that "
+					      "params.events has no more: send snoopers as well");
+	}
+	return 0;
 }
 
 /* Settles two params that exclude each other: one may be given, and that one counts. */

@@ -14,12 +14,16 @@ struct request {
 	struct why *why;
 	struct notes *notes; /* NULL: nobody wants them */
 	struct spec *spec;
+	const struct params *before;	/* params in force; NULL: none */
 	struct request_folders folders; /* folders that this body names */
 };
 
 /* Writes the message, for people. Returns -EINVAL. */
 int request_refuse(const struct request *request, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Makes a message that another room wrote valid UTF-8. */
+void request_repair(const struct request *request);
 
 /* Writes the message. Returns -ENOMEM. */
 int request_no_memory(const struct request *request);
@@ -47,6 +51,12 @@ int request_take_probes(const struct request *request, const cJSON *list, uint32
 int request_take_snoopers(struct request *request, const cJSON *snoopers);
 int request_take_containers(struct request *request, const cJSON *snoopers);
 int request_take_params(struct request *request, const cJSON *values);
+
+/* Reads params.events, before the names of probes: some of these are theirs. */
+int request_take_events(struct request *request, const cJSON *values);
+
+/* Takes probes away that no params name any more. Returns 0, or -EINVAL if a snooper names one. */
+int request_settle_events(struct request *request);
 
 /* Checks whether the folders that the body names lie below the roots, by their paths alone. Returns
  * 0 or -EINVAL. */

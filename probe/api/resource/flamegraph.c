@@ -12,12 +12,30 @@
 #include "java/attach/attach.h"
 #include "kind/kind.h"
 #include "sched/sched_kind.h"
+#include "session/session_events.h"
 #include "session/session_params.h"
 
 static const char *probe_name(unsigned probe)
 {
-	return kind_get(probe)->name;
+	return kind_exists(probe) ? kind_get(probe)->name : NULL;
 }
+
+/* An event is named by the params alone: what an earlier body named exists for a while. */
+static int find_probe(const struct params *params, const char *name)
+{
+	int probe = kind_find(name);
+
+	return probe >= 0 && probe < PROBE_SLOT_FIRST ? probe : events_find(params, name);
+}
+
+static const struct event_rules event_rules = {
+	.clear = events_clear,
+	.add = events_add,
+	.at = events_at,
+	.slots = PROBE_SLOTS_COUNT,
+	.settle = events_settle,
+	.unnamed = events_unnamed,
+};
 
 /* Returns why JFR is refused, or NULL. Recordings are by process, with Java's frames only. */
 static const char *refuse_jfr(const struct params *params)
@@ -42,7 +60,8 @@ const struct rules flamegraph_rules = {
 	.params = flamegraph_params,
 	.probes_count = PROBE_COUNT,
 	.probe_name = probe_name,
-	.probe_find = kind_find,
+	.probe_find = find_probe,
+	.events = &event_rules,
 	.elsewhere = find_elsewhere,
 	.refuse = refuse_jfr,
 };
@@ -62,7 +81,7 @@ bool flamegraph_read(const struct services *services, char *data, size_t bytes, 
 			      folders, &answer->notes, &why);
 
 	if (r < 0) {
-		flamegraph_refuse(answer, r == -ENOMEM ? 503 : 400, why.text);
+		flamegraph_refuse(answer, r == -EINVAL ? 400 : 503, why.text);
 		return false;
 	}
 	return true;

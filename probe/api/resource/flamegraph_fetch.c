@@ -60,7 +60,7 @@ static void profile_fetched(void *arg, int error, struct buf *content)
 static int find_probe(const char *name, const char **extension)
 {
 	const char *dot = strchr(name, '.');
-	char probe_name[32];
+	char probe_name[EVENT_WORD_BYTES + 8];
 
 	if (!dot || dot == name || (size_t)(dot - name) >= sizeof(probe_name))
 		return -ENOENT;
@@ -237,7 +237,7 @@ static void refuse_value(struct answer *answer)
 	const char *comma = "";
 
 	for (int i = 0; i < PROBE_COUNT; i++) {
-		if (!kind_get(i)->event_name || len >= sizeof(message))
+		if (!kind_exists(i) || !kind_get(i)->event_name || len >= sizeof(message))
 			continue;
 		len += (size_t)snprintf(message + len, sizeof(message) - len, "%s %s", comma,
 					kind_get(i)->name);

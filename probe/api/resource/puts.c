@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "api/resource/flamegraph.h"
-#include "api/request/folder_check.h"
+#include "api/request/put_check.h"
 #include "api/resource/state_file.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -23,7 +23,7 @@ struct put {
 	void (*ready)(void *arg);
 	void *arg;
 	struct spec spec; /* while it waits for one of these: */
-	struct folder_check *check;
+	struct put_check *check;
 	bool is_loading; /* for BPF objects */
 };
 
@@ -57,7 +57,7 @@ void puts_stop(struct puts *puts)
 static void put_free(struct put *put)
 {
 	if (put->check)
-		folder_check_forget(put->check);
+		put_check_forget(put->check);
 	if (put->is_loading)
 		engine_forget(put->services->engine, put);
 	spec_done(&put->spec);
@@ -88,31 +88,38 @@ void puts_free(struct puts *puts)
 	free(puts);
 }
 
-static void looked_at(void *arg, unsigned status, const char *message);
+static void looked_at(void *arg, const struct put_verdict *verdict);
+
+static void refuse_put(const struct put *put, const struct put_verdict *verdict)
+{
+	if (verdict->detail.text[0])
+		notes_explain(&put->answer->notes, "%s", verdict->detail.text);
+	flamegraph_refuse(put->answer, verdict->status, verdict->message.text);
+}
 
 /* Reads the body. False: the answer is filled in, or a check of folders is under way. */
 static bool begin_put(struct put *put)
 {
 	struct request_folders folders = {0};
-	const struct folder_question question = {.worker = put->puts->worker,
-						 .roots = &put->services->bounds.roots,
-						 .folders = &folders,
-						 .params = &put->spec.params};
-	struct why why;
+	const struct put_question question = {.worker = put->puts->worker,
+					      .roots = &put->services->bounds.roots,
+					      .folders = &folders,
+					      .params = &put->spec.params,
+					      .events = flamegraph_rules.events};
+	struct put_verdict verdict;
 
 	if (!flamegraph_read(put->services, put->data, put->bytes, &put->spec, &folders,
 			     put->answer))
 		return false;
-	if (!folders.count)
+	if (!folders.count && !folders.has_events)
 		return true;
 	if (!put->ready) {
-		unsigned status = folder_check_wait(&question, &why);
-
-		if (status)
-			flamegraph_refuse(put->answer, status, why.text);
-		return !status;
+		put_check_wait(&question, &verdict);
+		if (verdict.status)
+			refuse_put(put, &verdict);
+		return !verdict.status;
 	}
-	if (folder_check_begin(&put->check, &question, looked_at, put) < 0)
+	if (put_check_begin(&put->check, &question, looked_at, put) < 0)
 		flamegraph_refuse(put->answer, 503, "no memory");
 	return false;
 }
@@ -181,13 +188,13 @@ static void put_loaded(void *arg)
 	end_first(put->puts);
 }
 
-static void looked_at(void *arg, unsigned status, const char *message)
+static void looked_at(void *arg, const struct put_verdict *verdict)
 {
 	struct put *put = arg;
 
 	put->check = NULL; /* the check frees itself */
-	if (put->answer && status)
-		flamegraph_refuse(put->answer, status, message);
+	if (put->answer && verdict->status)
+		refuse_put(put, verdict);
 	else if (put->answer)
 		load_put(put);
 	if (!put->is_loading)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Queue of PUTs of /flamegraph, handled one after the other. Whether a PUT's folders can be used is
- * checked by a worker (api/request/folder_check.h), and its BPF objects are loaded by another one
+ * checked by a worker (api/request/put_check.h), and its BPF objects are loaded by another one
  * (engine_prepare()); PUTs that come meanwhile wait, as each is read on top of the one before it.
  * Loop thread only.
  */

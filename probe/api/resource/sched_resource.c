@@ -23,6 +23,12 @@ static const char *probe_name(unsigned probe)
 	return sched_kind_get(probe)->name;
 }
 
+static int find_probe(const struct params *params, const char *name)
+{
+	(void)params;
+	return sched_kind_find(name);
+}
+
 static const char *find_elsewhere(const char *probe)
 {
 	return kind_find(probe) >= 0 ? ". /flamegraph has a probe of that name" : NULL;
@@ -33,7 +39,7 @@ const struct rules sched_rules = {
 	.params = sched_params,
 	.probes_count = SCHED_COUNT,
 	.probe_name = probe_name,
-	.probe_find = sched_kind_find,
+	.probe_find = find_probe,
 	.elsewhere = find_elsewhere,
 	.everybody = true,
 	.probes_share = true,

@@ -6,7 +6,7 @@
 
 static const char *probe_name(unsigned probe)
 {
-	return kind_get(probe)->name;
+	return kind_exists(probe) ? kind_get(probe)->name : NULL;
 }
 
 static const struct measure_label of_probe = {"probe", probe_name, 0, PROBE_COUNT};

@@ -50,9 +50,24 @@ static void add_snoopers(struct json *json, const struct rules *rules,
 
 #define EXACT_MAX (INT64_C(1) << 53) /* every integer up to this is exact in a double */
 
-static void add_params(struct json *json, const struct param_table *table,
+/* Adds the events that params name. */
+static void add_events(struct json *json, const struct rules *rules, const struct param *param,
 		       const struct params *params)
 {
+	json_object(json, param->name);
+	for (unsigned i = 0; rules->events && i < rules->events->slots; i++) {
+		const struct event_settings *event = rules->events->at(params, i);
+
+		if (event->word[0])
+			json_text(json, event->word, event->what);
+	}
+	json_object_end(json);
+}
+
+static void add_params(struct json *json, const struct rules *rules, const struct params *params)
+{
+	const struct param_table *table = rules->params();
+
 	for (size_t i = 0; i < table->count; i++) {
 		const struct param *param = &table->rows[i];
 		const int64_t *number = param_number(param, params);
@@ -63,6 +78,8 @@ static void add_params(struct json *json, const struct param_table *table,
 			json_double(json, param->name, (double)*number);
 		else if (param->type == PARAM_NUMBER)
 			json_u64(json, param->name, (uint64_t)*number);
+		else if (param->type == PARAM_EVENTS)
+			add_events(json, rules, param, params);
 		else if (param->type == PARAM_CHOICE)
 			json_text(json, param->name, param->choices[*number]);
 		else
@@ -236,7 +253,7 @@ void status_config(struct json *json, const struct rules *rules, const struct sp
 	add_probe_names(json, rules, spec->probes);
 	json_object_end(json);
 	json_object(json, "params");
-	add_params(json, rules->params(), &spec->params);
+	add_params(json, rules, &spec->params);
 	json_object_end(json);
 	json_object(json, "snoopers");
 	add_snoopers(json, rules, spec->snoopers);

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The probe event:NAME, an event that a user has named: a tracepoint, or a point in code, with the
+ * return of its function where the time in it is wanted:
+ *
+ *	hit       counted -> of a target? -> drawn by the guard? -> the stack, counted
+ *	entry     the same; or, where short calls aren't counted, only remembered
+ *	return    the time since the entry, for the stack of the entry
+ *
+ * Each slot (PROBE_SLOTS) has an object of its own. Hits of all processes are counted: the daemon
+ * gives up an event whose hits alone cost too much.
+ */
+#define GUARD_SKIPPED_NS 60ULL
+#include "bpf/core/call_ends.h"
+#include "bpf/stack/probe_halves.h"
+
+/* Set before loading: which slot it is. */
+const volatile uint32_t event_probe = PROBE_EVENT_0;
+
+/* 1: the time of each call is counted as well. */
+uint32_t event_timed;
+
+/* 1: the point is in user code, whose stack pointer is the same at both ends of a call. */
+uint32_t event_of_user;
+
+/* Calls that took less aren't counted; 0: all are. */
+uint64_t event_min_ns;
+
+/* Hits of all processes, by CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} hits SEC(".maps");
+
+static __always_inline void count_hit(void)
+{
+	uint32_t zero = 0;
+	uint64_t *mine = bpf_map_lookup_elem(&hits, &zero);
+
+	if (mine)
+		(*mine)++;
+}
+
+/* Returns the number of a call: of the thread, and of the call among those of the thread that go
+ * on. `sp`: as it is right after the return. In the kernel a thread has one call. */
+static __always_inline uint64_t number_of_call(uint64_t sp)
+{
+	uint64_t tid = (uint32_t)bpf_get_current_pid_tgid();
+
+	return tid << 42 ^ (event_of_user ? sp >> 3 : 0);
+}
+
+/* Counts an event, unless it is a call that may be too short, and remembers a call until its
+ * return. Returns whether its return is awaited. */
+static __always_inline bool take_event(struct pt_regs *regs)
+{
+	struct taking taking = {.weight = !event_min_ns, .part = PART_ALL};
+	struct half_event event = {};
+	struct half_key key = {.probe = event_probe};
+
+	if (!probe_take_as(regs, event_probe, regs, &taking, &event.key.stack) || !event_timed)
+		return false;
+	key.number = number_of_call(sp_returned(regs));
+	taking.part = PART_SECOND;
+	half_begin(&event, &taking);
+	return half_keep(&key, &event);
+}
+
+/* Counts a call that was not too short, for the stack of its entry. */
+static __always_inline void count_call(const struct half_event *ended)
+{
+	struct count_key counted = ended->key;
+	struct stack_count more = {.weight = ended->weight, .samples = 1, .events = ended->weight};
+
+	counted.part = PART_ALL;
+	add_count(current_window(), &counted, &more);
+}
+
+/* Ends a call. */
+static __always_inline void take_return(const struct pt_regs *regs)
+{
+	uint64_t number = number_of_call(PT_REGS_SP(regs));
+	struct half_key key = {.number = number, .probe = event_probe};
+	const struct half_event *found = bpf_map_lookup_elem(&halves, &key);
+	struct half_event ended;
+	uint64_t ns;
+
+	if (!found)
+		return;
+	ns = bpf_ktime_get_ns() - found->began_ns;
+	if (ns < event_min_ns) {
+		half_forget(event_probe, number);
+		return;
+	}
+	if (!half_end(event_probe, number, &ended))
+		return;
+	if (event_min_ns)
+		count_call(&ended);
+	half_count(event_probe, &ended, ns);
+}
+
+SEC("uprobe")
+int at_point(struct pt_regs *ctx)
+{
+	count_hit();
+	take_event(ctx);
+	return 0;
+}
+
+SEC("uprobe")
+int at_return(struct pt_regs *ctx)
+{
+	take_return(ctx);
+	return 0;
+}
+
+/* Both, in one program of a session (Linux 6.13). */
+SEC("uprobe")
+int at_session(struct pt_regs *ctx)
+{
+	if (event_timed && is_at_return(ctx)) {
+		take_return(ctx);
+		return 0;
+	}
+	count_hit();
+	return take_event(ctx) ? 0 : 1; /* 1: the return is not wanted */
+}
+
+SEC("raw_tp")
+int at_tracepoint(void *ctx)
+{
+	count_hit();
+	probe_take(ctx, event_probe, NULL, 1);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Targets, and which of their files have the paths of events. A sweep looks at all of them: soon
+ * after a change was reported, and once a second. One job runs at a time.
+ */
+#include "event/event_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "event/event_state.h"
+#include "loop/rate.h"
+
+#define TARGETS_MAX   16384
+#define SOON_NS	      NS_PER_MS
+#define SWEEP_NS      NS_PER_S
+#define IDLE_NS	      (2 * NS_PER_S) /* a file that no target maps any more keeps its points */
+#define LOOK_EVERY_NS (5 * NS_PER_MS)
+#define LOOKS_AT_ONCE 200
+
+/*
+ * When the mappings of a target that lacks a file are read again, after it was met: libraries are
+ * mapped some time after the exec, or by the program itself; then every LATER_NS.
+ */
+static const uint64_t looks_after_ns[] = {0, 20 * NS_PER_MS, 100 * NS_PER_MS, NS_PER_S,
+					  3 * NS_PER_S};
+#define LATER_NS (10 * NS_PER_S)
+
+struct met_key {
+	uint64_t pid, id;
+};
+
+/* A target that was met. */
+struct met_target {
+	struct met_key key;
+	uint64_t sweep; /* number of the last sweep that saw it */
+	uint64_t since_ns, looks;
+	uint64_t read_ns; /* when the maps were read that `files` is from */
+	uint64_t changes; /* event_files.changes then */
+	struct event_file *files[PROBE_SLOTS_COUNT]; /* borrowed; NULL: it has none such */
+	struct met_target *next_gone;
+};
+
+struct event_files {
+	struct loop *loop;
+	struct worker *urgent;
+	struct targets *targets;
+	struct event_slot slots[PROBE_SLOTS_COUNT];
+	struct event_file *all;
+	struct map *met; /* met_key -> struct met_target * */
+	uint64_t sweep;
+	uint64_t changes; /* grows whenever what targets' files are may be otherwise */
+	bool working;	  /* a job is under way */
+	struct loop_timer timer;
+	struct rate looks;
+};
+
+static void sweep_targets(void *arg);
+
+static struct event_slot *slot_of(struct event_files *files, enum probe probe)
+{
+	return &files->slots[probe - PROBE_SLOT_FIRST];
+}
+
+static bool any_runs(const struct event_files *files)
+{
+	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
+		if (files->slots[i].running)
+			return true;
+	}
+	return false;
+}
+
+static void wake(struct event_files *files, uint64_t at_ns)
+{
+	if (!files->timer.active || at_ns < files->timer.at_ns)
+		loop_timer_set(files->loop, &files->timer, at_ns);
+}
+
+/* ---- files ---- */
+
+static bool is_same_content(const struct open_request_id *a, const struct open_request_id *b)
+{
+	/* The time of status change isn't compared: it changes when a name is removed. */
+	return a->bytes == b->bytes && a->modified_s == b->modified_s &&
+	       a->modified_ns == b->modified_ns && a->inode == b->inode;
+}
+
+struct event_file *event_file_twin(const struct event_file *file)
+{
+	for (struct event_file *at = file->files->all; at; at = at->next) {
+		if (at != file && at->probe == file->probe && at->epoch == file->epoch &&
+		    at->uprobes && is_same_content(&at->content, &file->content))
+			return at;
+	}
+	return NULL;
+}
+
+/* Returns the event's file of a mapping, which is added if it is new; NULL: it can't be opened. */
+static struct event_file *file_get(struct event_files *files, enum probe probe,
+				   struct symbol_file *symbols, const struct symbol_place *place)
+{
+	const uint64_t epoch = slot_of(files, probe)->epoch;
+	struct open_request opening;
+	struct open_request_id content;
+
+	if (symbol_file_opening(symbols, place, &opening) < 0)
+		return NULL;
+	open_request_identify(&content, &opening.stat);
+	open_request_done(&opening);
+	for (struct event_file *at = files->all; at; at = at->next) {
+		if (at->probe == probe && at->epoch == epoch &&
+		    at->content.device == content.device && is_same_content(&at->content, &content))
+			return at;
+	}
+	struct event_file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	*file = (struct event_file){.next = files->all,
+				    .files = files,
+				    .probe = probe,
+				    .epoch = epoch,
+				    .content = content,
+				    .file = symbol_file_ref(symbols),
+				    .place = *place};
+	files->all = file;
+	return file;
+}
+
+static void file_free(struct event_file *file)
+{
+	uprobes_close(file->uprobes);
+	symbol_file_unref(file->file);
+	free(file);
+}
+
+/* Returns whether the file's points are wanted. */
+static bool is_wanted(struct event_file *file)
+{
+	const struct event_slot *slot = slot_of(file->files, file->probe);
+
+	return slot->running && slot->epoch == file->epoch &&
+	       loop_now_ns() - file->seen_ns < IDLE_NS;
+}
+
+static void attach_file(struct event_file *file)
+{
+	struct event_files *files = file->files;
+	int r = event_work_attach(file, files->urgent, slot_of(files, file->probe));
+
+	if (r < 0) {
+		file->state = EVENT_FILE_FAILED;
+		file->error = r;
+		why_set(&file->why, "its file can't be opened: %s", strerror(-r));
+		return;
+	}
+	file->state = EVENT_FILE_BUSY;
+	files->working = true;
+}
+
+static void detach_file(struct event_file *file)
+{
+	struct event_files *files = file->files;
+
+	if (event_work_detach(file, files->urgent) < 0) {
+		uprobes_close(TAKE_PTR(file->uprobes)); /* no memory for a job: at once */
+		return;
+	}
+	file->state = EVENT_FILE_BUSY;
+	files->working = true;
+}
+
+/* Tells those who wait that all points of an event are detached. */
+static void tell_stopped(struct event_files *files)
+{
+	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
+		struct event_slot *slot = &files->slots[i];
+		bool has_points = false;
+
+		if (!slot->stopped)
+			continue;
+		for (const struct event_file *at = files->all; at; at = at->next)
+			has_points = has_points || (at->probe == PROBE_SLOT_FIRST + i &&
+						    (at->uprobes || at->state == EVENT_FILE_BUSY));
+		if (has_points)
+			continue;
+		void (*stopped)(void *arg) = TAKE_PTR(slot->stopped);
+		stopped(slot->stopped_arg);
+	}
+}
+
+/* Begins the next job: what a target waits for comes first. */
+static void step(struct event_files *files)
+{
+	for (struct event_file *at = files->all; at && !files->working; at = at->next) {
+		if (at->state == EVENT_FILE_NEW && is_wanted(at))
+			attach_file(at);
+	}
+	for (struct event_file *at = files->all; at && !files->working; at = at->next) {
+		if (at->state == EVENT_FILE_READY && !is_wanted(at))
+			detach_file(at);
+	}
+	tell_stopped(files);
+}
+
+/* Frees files that nobody uses; the targets' lists are made anew. */
+static void drop_files(struct event_files *files)
+{
+	for (struct event_file **link = &files->all; *link;) {
+		struct event_file *file = *link;
+
+		if (is_wanted(file) || file->uprobes || file->state == EVENT_FILE_BUSY) {
+			link = &file->next;
+			continue;
+		}
+		*link = file->next;
+		for (struct event_file *at = files->all; at; at = at->next) {
+			if (at->same == file) {
+				at->same = NULL;
+				at->state = EVENT_FILE_NEW;
+			}
+		}
+		files->changes++;
+		file_free(file);
+	}
+}
+
+void event_file_attached(struct event_file *file, const struct event_attached *result)
+{
+	struct event_files *files = file->files;
+
+	files->working = false;
+	file->uprobes = result->uprobes;
+	file->is_overlay = result->is_overlay;
+	file->same = result->is_same ? event_file_twin(file) : NULL;
+	file->error = result->error;
+	file->state = result->error   ? EVENT_FILE_FAILED
+		      : file->uprobes ? EVENT_FILE_READY
+		      : file->same    ? EVENT_FILE_SAME
+				      : EVENT_FILE_NEW;
+	why_set(&file->why, "%s", result->why);
+	if (file->error == -ESRCH)
+		file->epoch = 0; /* another process may open it: it is looked for anew */
+	step(files);
+	wake(files, loop_now_ns() + (file->error ? SWEEP_NS : 0));
+}
+
+void event_file_detached(struct event_file *file)
+{
+	struct event_files *files = file->files;
+
+	files->working = false;
+	file->state = EVENT_FILE_NEW; /* it is freed, or wanted again */
+	step(files);
+	wake(files, loop_now_ns());
+}
+
+/* ---- targets ---- */
+
+struct listing {
+	struct event_files *files;
+	const struct target *target;
+	struct met_target *met;
+};
+
+static void list_region(void *arg, const struct region_view *region)
+{
+	const struct listing *listing = arg;
+	struct symbol_place place = {listing->target->pid, region->start, region->end};
+
+	if (region->kind != MAPPING_FILE || !region->file)
+		return;
+	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
+		const struct event_slot *slot = &listing->files->slots[i];
+
+		if (slot->running && !listing->met->files[i] &&
+		    strcmp(symbol_file_path(region->file), slot->event.path) == 0)
+			listing->met->files[i] = file_get(listing->files, PROBE_SLOT_FIRST + i,
+							  region->file, &place);
+	}
+}
+
+static struct met_target *met_get(struct event_files *files, const struct target *target)
+{
+	struct met_key key = {(uint64_t)target->pid, target->id};
+	struct met_target **slot = map_get(files->met, &key);
+
+	if (slot)
+		return *slot;
+	struct met_target *met = calloc(1, sizeof(*met));
+	if (!met || map_put(files->met, &key, (void **)&slot) < 0) {
+		free(met);
+		return NULL;
+	}
+	met->key = key;
+	met->since_ns = loop_now_ns();
+	met->looks = address_space_read_ns(target->space) ? 1 : 0;
+	*slot = met;
+	return met;
+}
+
+/* Has the target's mappings read again, if that is due. */
+static void look_again(struct event_files *files, struct met_target *met,
+		       const struct target *target)
+{
+	uint64_t now_ns = loop_now_ns();
+	uint64_t after_ns = met->looks < ARRAY_SIZE(looks_after_ns)
+				    ? looks_after_ns[met->looks]
+				    : (met->looks - ARRAY_SIZE(looks_after_ns) + 1) * LATER_NS;
+
+	if (met->since_ns + after_ns > now_ns) {
+		wake(files, met->since_ns + after_ns);
+	} else if (rate_take(&files->looks, now_ns)) {
+		met->looks++;
+		targets_look_at(files->targets, target);
+	} else {
+		wake(files, now_ns + LOOK_EVERY_NS);
+	}
+}
+
+static void visit_target(void *arg, const struct target *target)
+{
+	struct event_files *files = arg;
+	struct met_target *met = NULL;
+	bool lacks = false;
+
+	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
+		struct event_slot *slot = &files->slots[i];
+
+		if (!slot->running ||
+		    !targets_will_want(files->targets, target, PROBE_SLOT_FIRST + (uint32_t)i))
+			continue;
+		met = met ? met : met_get(files, target);
+		if (!met)
+			return;
+		if (met->sweep != files->sweep &&
+		    (met->changes != files->changes ||
+		     met->read_ns != address_space_read_ns(target->space))) {
+			struct listing listing = {files, target, met};
+
+			memset(met->files, 0, sizeof(met->files));
+			met->changes = files->changes;
+			met->read_ns = address_space_read_ns(target->space);
+			address_space_each(target->space, list_region, &listing);
+		}
+		met->sweep = files->sweep;
+		slot->targets++;
+		struct event_file *file = met->files[i];
+		lacks = lacks || !file;
+		if (!file)
+			continue;
+		slot->with_file++;
+		file->seen_ns = loop_now_ns();
+		if (file->same)
+			file->same->seen_ns = file->seen_ns;
+		if (file->error)
+			slot->why = file->why;
+	}
+	if (met && lacks)
+		look_again(files, met, target);
+}
+
+/* Drops targets that the last sweep didn't visit; `all`: every one. */
+static void drop_met(struct event_files *files, bool all)
+{
+	const struct met_key *key;
+	struct met_target **slot, *gone = NULL;
+
+	map_each (files->met, pos, key, slot) {
+		if (!all && (*slot)->sweep == files->sweep)
+			continue;
+		(*slot)->next_gone = gone;
+		gone = *slot;
+	}
+	while (gone) {
+		struct met_target *met = gone;
+
+		gone = met->next_gone;
+		map_del(files->met, &met->key);
+		free(met);
+	}
+}
+
+static void sweep_targets(void *arg)
+{
+	struct event_files *files = arg;
+
+	if (any_runs(files)) {
+		files->sweep++;
+		for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
+			files->slots[i].targets = files->slots[i].with_file = 0;
+			files->slots[i].why.text[0] = '\0';
+			files->slots[i].dirty = false;
+		}
+		targets_each(files->targets, visit_target, files);
+		wake(files, loop_now_ns() + SWEEP_NS);
+	}
+	drop_met(files, !any_runs(files));
+	step(files);
+	drop_files(files);
+}
+
+/* ---- the door ---- */
+
+int event_files_new(struct event_files **ret, struct loop *loop, struct worker *urgent,
+		    struct targets *targets)
+{
+	struct event_files *files = calloc(1, sizeof(*files));
+
+	if (!files)
+		return -ENOMEM;
+	files->loop = loop;
+	files->urgent = urgent;
+	files->targets = targets;
+	files->timer =
+		(struct loop_timer){.expired = sweep_targets, .arg = files, .name = "events"};
+	files->looks = (struct rate){.every_ns = LOOK_EVERY_NS, .burst = LOOKS_AT_ONCE};
+	int r = map_new(&files->met, sizeof(struct met_key), sizeof(struct met_target *),
+			TARGETS_MAX);
+	if (r < 0)
+		free(files);
+	else
+		*ret = files;
+	return r;
+}
+
+static void close_programs(struct event_slot *slot)
+{
+	if (!slot->epoch)
+		return;
+	cleanup_close(&slot->programs.fds[CALL_SIZE]);
+	cleanup_close(&slot->programs.return_fds[CALL_SIZE]);
+	slot->programs.fds[CALL_SIZE] = slot->programs.return_fds[CALL_SIZE] = -1;
+}
+
+void event_files_free(struct event_files *files)
+{
+	if (!files)
+		return;
+	loop_timer_cancel(files->loop, &files->timer);
+	drop_met(files, true);
+	while (files->all) {
+		struct event_file *file = files->all;
+
+		files->all = file->next;
+		file_free(file);
+	}
+	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++)
+		close_programs(&files->slots[i]);
+	map_free(files->met);
+	free(files);
+}
+
+void event_files_start(struct event_files *files, enum probe probe, const struct event_text *event,
+		       bool with_return, const struct call_programs *programs)
+{
+	struct event_slot *slot = slot_of(files, probe);
+
+	close_programs(slot);
+	slot->programs = *programs;
+	slot->event = *event;
+	slot->with_return = with_return;
+	slot->epoch++;
+	slot->running = slot->dirty = true;
+	slot->stopped = NULL;
+	files->changes++;
+	wake(files, loop_now_ns());
+}
+
+void event_files_stop(struct event_files *files, enum probe probe, void (*stopped)(void *arg),
+		      void *arg)
+{
+	struct event_slot *slot = slot_of(files, probe);
+
+	slot->running = slot->dirty = false;
+	slot->stopped = stopped;
+	slot->stopped_arg = arg;
+	close_programs(slot);
+	step(files);
+}
+
+void event_files_refresh(struct event_files *files)
+{
+	if (any_runs(files))
+		wake(files, loop_now_ns() + SOON_NS);
+}
+
+void event_files_reselect(struct event_files *files)
+{
+	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++)
+		files->slots[i].dirty = files->slots[i].running;
+	event_files_refresh(files);
+}
+
+bool event_files_are_arming(const struct event_files *files)
+{
+	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
+		if (files->slots[i].dirty)
+			return true;
+	}
+	for (const struct event_file *at = files->all; at; at = at->next) {
+		const struct event_slot *slot = &files->slots[at->probe - PROBE_SLOT_FIRST];
+
+		if (slot->running && slot->epoch == at->epoch &&
+		    (at->state == EVENT_FILE_NEW || at->state == EVENT_FILE_BUSY))
+			return true;
+	}
+	return false;
+}
+
+const char *event_files_why(const struct event_files *files, enum probe probe)
+{
+	const struct event_slot *slot = &files->slots[probe - PROBE_SLOT_FIRST];
+
+	if (!slot->running || slot->dirty || slot->why.text[0])
+		return slot->why.text;
+	if (slot->targets && !slot->with_file)
+		return "no target maps that file";
+	return "";
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "event/event_points.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "proc/symbol_lookup.h"
+#include "proc/uprobe_site.h"
+
+#if defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#else
+#define MACHINE EM_X86_64
+#endif
+
+#define CODE_BYTES	64
+#define ARGUMENTS_MAX	6 /* in registers: all of them must still be there at the point */
+#define STRINGS_MAX	(64u * 1024 * 1024) /* looked through for near names */
+#define PIECE		65536
+#define NOTES_BYTES_MAX (1024 * 1024)
+#define NOTE_STAPSDT	3
+
+struct finding_points {
+	int fd;
+	struct elf_image image;
+	const struct event_text *event;
+	bool with_return;
+	struct event_points *points;
+	struct near_names *near;
+};
+
+/* Adds a point, unless it is known. Returns 0 or -E2BIG. */
+static int add_point(struct finding_points *finding, const struct uprobe_point *point)
+{
+	struct event_points *points = finding->points;
+
+	for (size_t i = 0; i < points->count; i++) {
+		if (points->all[i].offset == point->offset)
+			return 0;
+	}
+	if (points->count == EVENT_POINTS_MAX)
+		return -E2BIG;
+	points->all[points->count++] = *point;
+	return 0;
+}
+
+/* ---- functions ---- */
+
+/* Returns how many bytes behind the function's begin a point is cheap; 0: at the begin. */
+static uint32_t cheap_place(const struct finding_points *finding, uint64_t offset, uint64_t bytes)
+{
+	struct uprobe_site site = {0};
+	uint8_t code[CODE_BYTES];
+	size_t most = bytes && bytes < CODE_BYTES ? (size_t)bytes : CODE_BYTES;
+
+	if (elf_pread(finding->fd, code, most, offset) < 0)
+		return 0;
+	uprobe_site_find(code, most, ARGUMENTS_MAX, &site);
+	return site.emulated && !(finding->with_return && site.pushed) ? site.offset : 0;
+}
+
+static int meet_function(void *arg, size_t name, const Elf64_Sym *symbol)
+{
+	struct finding_points *finding = arg;
+	struct uprobe_point point = {.call = CALL_SIZE};
+
+	(void)name;
+	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
+	    !symbol_offset(&finding->image, symbol->st_value, &point.offset))
+		return 0;
+	point.offset += cheap_place(finding, point.offset, symbol->st_size);
+	return add_point(finding, &point);
+}
+
+static int find_function(struct finding_points *finding, const char *const *name)
+{
+	int r = symbol_lookup(finding->fd, &finding->image.dynsym, name, 1, meet_function, finding);
+
+	return r < 0 ? r
+		     : symbol_lookup(finding->fd, &finding->image.symtab, name, 1, meet_function,
+				     finding);
+}
+
+/* Calls near_names_meet() for the strings of a table that fit into a piece. */
+static void look_through(const struct finding_points *finding, const struct elf_extent *strings)
+{
+	_cleanup_free_ char *text = malloc(PIECE + 1);
+
+	for (uint64_t at = 0; text && at < strings->bytes && at < STRINGS_MAX;) {
+		size_t n = strings->bytes - at < PIECE ? (size_t)(strings->bytes - at) : PIECE;
+		size_t end = n;
+
+		if (elf_pread(finding->fd, text, n, strings->offset + at) < 0)
+			return;
+		while (end && text[end - 1])
+			end--;
+		text[n] = '\0';
+		for (size_t i = 0; i < end; i += strlen(text + i) + 1)
+			near_names_meet(finding->near, text + i);
+		at += end ? end : n; /* a longer name than a piece is passed over */
+	}
+}
+
+/* Keeps those near names that are functions. */
+static void keep_functions(struct finding_points *finding)
+{
+	struct near_names *near = finding->near;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < near->count; i++) {
+		const char *name = near->found[i];
+
+		finding->points->count = 0;
+		if (find_function(finding, &name) == 0 && finding->points->count)
+			memmove(near->found[kept++], name, NEAR_NAME_BYTES);
+	}
+	finding->points->count = 0;
+	near->count = kept;
+}
+
+static int find_functions(struct finding_points *finding)
+{
+	const char *name = finding->event->name;
+	int r = strlen(name) <= SYMBOL_NAME_MAX ? find_function(finding, &name) : 0;
+
+	if (r < 0 || finding->points->count || !finding->near)
+		return r;
+	look_through(finding, &finding->image.dynsym.strings);
+	look_through(finding, &finding->image.symtab.strings);
+	keep_functions(finding);
+	return 0;
+}
+
+/* ---- static probes ---- */
+
+/* A note's contents. */
+struct static_probe {
+	uint64_t address, base, counter;
+	const char *provider, *name;
+};
+
+/* Reads a note's contents. Returns false if they are damaged. */
+static bool read_contents(const char *contents, size_t bytes, struct static_probe *probe)
+{
+	const size_t numbers = 3 * sizeof(uint64_t);
+	const char *end = contents + bytes;
+
+	if (bytes < numbers + 2 || end[-1])
+		return false;
+	memcpy(&probe->address, contents, sizeof(uint64_t));
+	memcpy(&probe->base, contents + sizeof(uint64_t), sizeof(uint64_t));
+	memcpy(&probe->counter, contents + 2 * sizeof(uint64_t), sizeof(uint64_t));
+	probe->provider = contents + numbers;
+	probe->name = probe->provider + strlen(probe->provider) + 1;
+	return probe->name < end;
+}
+
+static int meet_probe(struct finding_points *finding, struct static_probe *probe)
+{
+	const struct elf_image *image = &finding->image;
+	struct uprobe_point point = {.call = CALL_SIZE};
+	char whole[2 * NEAR_NAME_BYTES];
+
+	if (strcmp(probe->provider, finding->event->group) != 0 ||
+	    strcmp(probe->name, finding->event->name) != 0) {
+		snprintf(whole, sizeof(whole), "%.100s:%.100s", probe->provider, probe->name);
+		if (finding->near)
+			near_names_meet(finding->near, whole);
+		return 0;
+	}
+	if (image->stapsdt_base) { /* moved after the notes were written, by prelink */
+		probe->address += image->stapsdt_base - probe->base;
+		probe->counter += probe->counter ? image->stapsdt_base - probe->base : 0;
+	}
+	if (!symbol_offset(image, probe->address, &point.offset) ||
+	    (probe->counter && !elf_offset_of(image, probe->counter, &point.counter)) ||
+	    point.counter > UINT32_MAX)
+		return -EBADMSG;
+	return add_point(finding, &point);
+}
+
+static int find_static(struct finding_points *finding)
+{
+	const struct elf_extent *at = &finding->image.stapsdt;
+	size_t bytes = (size_t)at->bytes, next = 0;
+	int r = at->bytes > NOTES_BYTES_MAX ? -EFBIG : 0;
+	_cleanup_free_ char *notes = r == 0 ? malloc(bytes + 1) : NULL;
+
+	if (r == 0)
+		r = notes ? elf_pread(finding->fd, notes, bytes, at->offset) : -ENOMEM;
+	while (r == 0 && bytes - next >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		struct static_probe probe;
+
+		memcpy(&note, notes + next, sizeof(note));
+		size_t name = next + sizeof(note);
+		size_t contents = name + (((size_t)note.n_namesz + 3) & ~(size_t)3);
+		if (contents > bytes || note.n_descsz > bytes - contents)
+			return -EBADMSG;
+		if (note.n_type == NOTE_STAPSDT && note.n_namesz == sizeof("stapsdt") &&
+		    memcmp(notes + name, "stapsdt", sizeof("stapsdt")) == 0 &&
+		    read_contents(notes + contents, note.n_descsz, &probe))
+			r = meet_probe(finding, &probe);
+		next = contents + (((size_t)note.n_descsz + 3) & ~(size_t)3);
+		if (next > bytes)
+			break;
+	}
+	return r;
+}
+
+/* ---- both ---- */
+
+static int read_image(struct finding_points *finding)
+{
+	int r = elf_read(finding->fd, &finding->image);
+
+	if (r == 0 && (!finding->image.wide || finding->image.machine != MACHINE))
+		r = -ENOEXEC;
+	return r;
+}
+
+static void explain(const struct finding_points *finding, int error, struct why *why)
+{
+	const struct event_text *event = finding->event;
+	bool is_static = event->type == EVENT_USDT;
+	struct why near = {0};
+
+	if (error == -ENOEXEC) {
+		why_set(why, "%s is no 64-bit ELF file of this machine", event->path);
+	} else if (error == -E2BIG) {
+		why_set(why, "%s has more than %d such points", event->path, EVENT_POINTS_MAX);
+	} else if (error == -EOPNOTSUPP) {
+		why_set(why,
+			"%s is Go's, and returns of Go's functions can't be probed, for its stacks "
+			"move: leave event_time 0",
+			event->path);
+	} else if (error != -ENOENT) {
+		why_set(why, "%s can't be read: %s", event->path, strerror(-error));
+	} else {
+		if (finding->near)
+			near_names_write(finding->near, &near);
+		why_set(why, "%s has no %s %s%s%s.%.500s", event->path,
+			is_static ? "static probe" : "function", is_static ? event->group : "",
+			is_static ? ":" : "", event->name, near.text);
+	}
+}
+
+int event_points_find(int fd, const struct event_text *event, bool with_return,
+		      struct event_points *points, struct near_names *near, struct why *why)
+{
+	_cleanup_free_ struct finding_points *finding = malloc(sizeof(*finding));
+	int r = finding ? 0 : -ENOMEM;
+
+	points->count = 0;
+	if (r < 0) {
+		why_set(why, "no memory");
+		return r;
+	}
+	*finding = (struct finding_points){.fd = fd,
+					   .event = event,
+					   .with_return = with_return,
+					   .points = points,
+					   .near = near};
+	r = read_image(finding);
+	if (r == 0)
+		r = with_return && finding->image.is_go ? -EOPNOTSUPP : 0;
+	if (r == 0)
+		r = event->type == EVENT_USDT ? find_static(finding) : find_functions(finding);
+	if (r == 0 && !points->count)
+		r = -ENOENT;
+	if (r < 0)
+		explain(finding, r, why);
+	return r;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "event/event_text.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define EXPECTED                                                                                   \
+	"an event is t:GROUP:TRACEPOINT, k:FUNCTION, u:/PATH:FUNCTION or "                         \
+	"usdt:/PATH:PROVIDER:NAME"
+
+static const struct {
+	const char *prefix;
+	enum event_type type;
+} types[] = {
+	{"t:", EVENT_TRACEPOINT},
+	{"k:", EVENT_KERNEL},
+	{"u:", EVENT_USER},
+	{"usdt:", EVENT_USDT},
+};
+
+/* Cuts what is behind the last colon off the text, into `last`. Returns false if there is none. */
+static bool cut_last(char *text, char *last)
+{
+	char *colon = strrchr(text, ':');
+
+	if (!colon)
+		return false;
+	strcpy(last, colon + 1); /* shorter than `text`, which has the same room */
+	*colon = '\0';
+	return true;
+}
+
+/* A name of the kernel's: such a name can neither be a path nor end a line. */
+static bool is_identifier(const char *name)
+{
+	return name[0] && name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					    "0123456789_.$")] == '\0';
+}
+
+static bool is_printable(const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		if (*c <= ' ' || *c == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+/* Divides the text behind the prefix, which is in event->path. */
+static bool divide(struct event_text *event)
+{
+	switch (event->type) {
+	case EVENT_TRACEPOINT:
+		if (!cut_last(event->path, event->name))
+			return false;
+		strcpy(event->group, event->path);
+		event->path[0] = '\0';
+		return is_identifier(event->group) && is_identifier(event->name);
+	case EVENT_KERNEL:
+		strcpy(event->name, event->path);
+		event->path[0] = '\0';
+		return is_identifier(event->name);
+	case EVENT_USDT:
+		if (!cut_last(event->path, event->name) || !cut_last(event->path, event->group))
+			return false;
+		return event->path[0] == '/' && event->group[0] && event->name[0];
+	default:
+		return cut_last(event->path, event->name) && event->path[0] == '/' &&
+		       event->name[0];
+	}
+}
+
+int event_text_read(struct event_text *event, const char *text, struct why *why)
+{
+	*event = (struct event_text){0};
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		size_t prefix = strlen(types[i].prefix);
+
+		if (strncmp(text, types[i].prefix, prefix) != 0)
+			continue;
+		if (strlen(text) >= sizeof(event->path) || !is_printable(text))
+			break;
+		strcpy(event->path, text + prefix);
+		event->type = types[i].type;
+		if (divide(event))
+			return 0;
+		break;
+	}
+	why_set(why, EXPECTED);
+	return -EINVAL;
+}
