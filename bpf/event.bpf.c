@@ -17,6 +17,9 @@
 /* Set before loading: which slot it is. */
 const volatile uint32_t event_probe = PROBE_EVENT_0;
 
+/* 1: points of an earlier text may still be attached: nothing is counted. */
+uint32_t event_off;
+
 /* 1: the time of each call is counted as well. */
 uint32_t event_timed;
 
@@ -104,6 +107,8 @@ static __always_inline void take_return(const struct pt_regs *regs)
 SEC("uprobe")
 int at_point(struct pt_regs *ctx)
 {
+	if (event_off)
+		return 0;
 	count_hit();
 	take_event(ctx);
 	return 0;
@@ -124,6 +129,8 @@ int at_session(struct pt_regs *ctx)
 		take_return(ctx);
 		return 0;
 	}
+	if (event_off)
+		return 1;
 	count_hit();
 	return take_event(ctx) ? 0 : 1; /* 1: the return is not wanted */
 }

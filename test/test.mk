@@ -4,7 +4,7 @@
 # Programs with known stacks: frame pointers kept, nothing inlined.
 PROGRAMFLAGS := -O1 -g -Wall -Wextra -Werror -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
                 -fno-optimize-sibling-calls -fno-inline -pthread -Itest/programs
-PROGRAMFOLDERS := $(addprefix test/programs/,cpu wait memory io life)
+PROGRAMFOLDERS := $(addprefix test/programs/,cpu wait memory io life events)
 PROGRAMHEADERS := $(wildcard test/programs/*.h $(PROGRAMFOLDERS:=/*.h))
 PROGRAMS := $(addprefix build/test/programs/,$(basename $(notdir $(wildcard $(PROGRAMFOLDERS:=/*.c) \
               $(PROGRAMFOLDERS:=/*.cc))))) \

@@ -119,8 +119,11 @@ uint32_t subscriber_probes(const struct subscriber *subscriber);
  */
 int engine_failure(const struct engine *engine, enum probe probe, const char **why);
 
-/* Tells that probes or their settings change as soon as the window was read, or that they did: until
- * then the engine is arming. */
+/* Stops probes until their values are set, as other ones. */
+void engine_hold(struct engine *engine, uint32_t probes);
+
+/* Tells that probes or their settings change as soon as the window was read, or that they did:
+ * until then the engine is arming. */
 void engine_set_changing(struct engine *engine, bool changing);
 
 /* Returns what a probe that runs doesn't see, a sentence, borrowed; "": nothing is missing. */

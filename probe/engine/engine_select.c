@@ -89,6 +89,11 @@ int engine_set_values(struct engine *engine, enum probe probe, const union probe
 	return probe_switch_set_values(&engine->sampling, probe, values, why);
 }
 
+void engine_hold(struct engine *engine, uint32_t probes)
+{
+	probe_switch_hold(&engine->sampling, probes);
+}
+
 void engine_set_by_cpu(struct engine *engine, uint32_t probes)
 {
 	tracer_set_by_cpu(engine->tracer, probes);

@@ -22,7 +22,8 @@ static void fail_probe(struct probe_run *run, int error, const struct why *why)
 		CONTAINER_OF(run - run->probe, struct probe_switch, runs[0]);
 
 	log_error("%s is given up: %s", kind_get(run->probe)->name, why->text);
-	sampling->failures[run->probe] = (struct sampling_failure){error, true, *why};
+	sampling->failures[run->probe] =
+		(struct sampling_failure){.error = error, .gave_up = true, .why = *why};
 	stop_probe(sampling, run->probe);
 }
 
@@ -62,7 +63,7 @@ static void start_probe(struct probe_switch *sampling, enum probe probe)
 {
 	struct sampling_failure *failure = &sampling->failures[probe];
 
-	if (failure->lasts)
+	if (failure->gave_up || failure->held)
 		return;
 	failure->why.text[0] = '\0';
 	failure->error = kind_get(probe)->start(&sampling->runs[probe], &failure->why);
@@ -85,7 +86,17 @@ void probe_switch_set(struct probe_switch *sampling, uint32_t probes)
 		else if (runs && !wanted)
 			stop_probe(sampling, probe);
 		if (!wanted)
-			sampling->failures[probe].lasts = false;
+			sampling->failures[probe].gave_up = sampling->failures[probe].held = false;
+	}
+}
+
+void probe_switch_hold(struct probe_switch *sampling, uint32_t probes)
+{
+	for (int probe = 0; probe < PROBE_COUNT; probe++) {
+		if (!(probes & sampling->running & 1u << probe))
+			continue;
+		stop_probe(sampling, probe);
+		sampling->failures[probe].held = true;
 	}
 }
 
@@ -113,9 +124,15 @@ int probe_switch_set_period(struct probe_switch *sampling, uint64_t period_ns, s
 int probe_switch_set_values(struct probe_switch *sampling, enum probe probe,
 			    const union probe_settings *values, struct why *why)
 {
-	if (memcmp(&sampling->settings[probe], values, sizeof(*values)) == 0)
+	struct sampling_failure *failure = &sampling->failures[probe];
+	bool waits = failure->gave_up || failure->held;
+
+	if (!failure->held && memcmp(&sampling->settings[probe], values, sizeof(*values)) == 0)
 		return 0;
 	sampling->settings[probe] = *values;
-	sampling->failures[probe].lasts = false;
-	return restart_probe(sampling, probe, why);
+	failure->gave_up = failure->held = false;
+	if (!waits)
+		return restart_probe(sampling, probe, why);
+	start_probe(sampling, probe); /* it is still wanted */
+	return 0;
 }

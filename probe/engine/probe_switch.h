@@ -14,8 +14,10 @@ struct probe_switch {
 	struct probe_run runs[PROBE_COUNT];
 	union probe_settings settings[PROBE_COUNT];
 	struct sampling_failure {
-		int error;  /* 0: it could start, or wasn't wanted yet */
-		bool lasts; /* it gave up: it isn't tried again until it is changed or left out */
+		int error; /* 0: it could start, or wasn't wanted yet */
+		/* It isn't started until its values are changed (it gave up) or set (it is held),
+		 * or it is left out. */
+		bool gave_up, held;
 		struct why why;
 	} failures[PROBE_COUNT];
 };
@@ -33,6 +35,9 @@ void probe_switch_prepare(struct probe_switch *sampling, uint32_t probes);
  * tracer must have started.
  */
 void probe_switch_set(struct probe_switch *sampling, uint32_t probes);
+
+/* Stops these of the probes that sample until their values are changed. */
+void probe_switch_hold(struct probe_switch *sampling, uint32_t probes);
 
 /*
  * Change the clock's period, or the values of a probe's own params; at once if it samples. Errors

@@ -173,19 +173,37 @@ static void detach_file(struct event_file *file)
 	files->working = true;
 }
 
+/* Returns whether points of another epoch than that of the slot are attached, or may be. */
+static bool has_points_of_others(const struct event_files *files, size_t slot, uint64_t epoch)
+{
+	for (const struct event_file *at = files->all; at; at = at->next) {
+		if (at->probe == PROBE_SLOT_FIRST + slot && at->epoch != epoch &&
+		    (at->uprobes || at->state == EVENT_FILE_BUSY))
+			return true;
+	}
+	return false;
+}
+
+/* Opens events of which no earlier points are left. */
+static void open_events(struct event_files *files)
+{
+	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
+		struct event_slot *slot = &files->slots[i];
+
+		if (!slot->opens || has_points_of_others(files, i, slot->epoch))
+			continue;
+		void (*opens)(void *arg) = TAKE_PTR(slot->opens);
+		opens(slot->opens_arg);
+	}
+}
+
 /* Tells those who wait that all points of an event are detached. */
 static void tell_stopped(struct event_files *files)
 {
 	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
 		struct event_slot *slot = &files->slots[i];
-		bool has_points = false;
 
-		if (!slot->stopped)
-			continue;
-		for (const struct event_file *at = files->all; at; at = at->next)
-			has_points = has_points || (at->probe == PROBE_SLOT_FIRST + i &&
-						    (at->uprobes || at->state == EVENT_FILE_BUSY));
-		if (has_points)
+		if (!slot->stopped || has_points_of_others(files, i, 0))
 			continue;
 		void (*stopped)(void *arg) = TAKE_PTR(slot->stopped);
 		stopped(slot->stopped_arg);
@@ -195,8 +213,10 @@ static void tell_stopped(struct event_files *files)
 /* Begins the next job: what a target waits for comes first. */
 static void step(struct event_files *files)
 {
+	open_events(files);
 	for (struct event_file *at = files->all; at && !files->working; at = at->next) {
-		if (at->state == EVENT_FILE_NEW && is_wanted(at))
+		if (at->state == EVENT_FILE_NEW && is_wanted(at) &&
+		    !slot_of(files, at->probe)->opens)
 			attach_file(at);
 	}
 	for (struct event_file *at = files->all; at && !files->working; at = at->next) {
@@ -454,15 +474,16 @@ void event_files_free(struct event_files *files)
 	free(files);
 }
 
-void event_files_start(struct event_files *files, enum probe probe, const struct event_text *event,
-		       bool with_return, const struct call_programs *programs)
+void event_files_start(struct event_files *files, enum probe probe, const struct event_wish *wish)
 {
 	struct event_slot *slot = slot_of(files, probe);
 
 	close_programs(slot);
-	slot->programs = *programs;
-	slot->event = *event;
-	slot->with_return = with_return;
+	slot->programs = wish->programs;
+	slot->event = *wish->event;
+	slot->with_return = wish->with_return;
+	slot->opens = wish->opens;
+	slot->opens_arg = wish->arg;
 	slot->epoch++;
 	slot->running = slot->dirty = true;
 	slot->stopped = NULL;
@@ -476,6 +497,7 @@ void event_files_stop(struct event_files *files, enum probe probe, void (*stoppe
 	struct event_slot *slot = slot_of(files, probe);
 
 	slot->running = slot->dirty = false;
+	slot->opens = NULL;
 	slot->stopped = stopped;
 	slot->stopped_arg = arg;
 	close_programs(slot);

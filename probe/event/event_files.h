@@ -21,13 +21,17 @@ int event_files_new(struct event_files **ret, struct loop *loop, struct worker *
 /* Frees it, detaching all points at once. The worker must be stopped. */
 void event_files_free(struct event_files *files);
 
-/*
- * Begins to attach an event's points, or changes which these are. `probe` is one of the slots;
- * `with_return`: its programs see returns. The
- * descriptors of `programs` are taken over.
- */
-void event_files_start(struct event_files *files, enum probe probe, const struct event_text *event,
-		       bool with_return, const struct call_programs *programs);
+struct event_wish {
+	const struct event_text *event;
+	bool with_return;	       /* the programs see returns */
+	struct call_programs programs; /* of CALL_SIZE; the descriptors are taken over */
+	/* Called before the first point is attached, when no point of an earlier text is left. */
+	void (*opens)(void *arg);
+	void *arg;
+};
+
+/* Begins to attach an event's points, or changes which these are. `probe` is one of the slots. */
+void event_files_start(struct event_files *files, enum probe probe, const struct event_wish *wish);
 
 /*
  * Detaches an event's points. Calls stopped(arg) when that is done, later or at once, unless

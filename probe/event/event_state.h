@@ -38,7 +38,9 @@ struct event_slot {
 	struct event_text event;
 	bool with_return;
 	struct call_programs programs; /* owned */
-	size_t targets, with_file;     /* at the last sweep */
+	void (*opens)(void *arg);      /* struct event_wish; NULL: it was called */
+	void *opens_arg;
+	size_t targets, with_file; /* at the last sweep */
 	struct why why;
 	void (*stopped)(void *arg);
 	void *stopped_arg;

@@ -136,7 +136,9 @@ static void count_event(const struct event_run *event, union kind_stats *stats)
 {
 	struct event_stats *mine = (struct event_stats *)stats;
 
-	*mine = (struct event_stats){event->hits, event->cost_ppm};
+	if (event->run && event->run->own)
+		*mine = (struct event_stats){read_hits(tracer_own_bpf(event->run->own)),
+					     event->cost_ppm};
 }
 
 static const char *slot_name(unsigned probe)
@@ -175,6 +177,15 @@ static int copy_program(int *to, const struct bpf_program *program)
 	return *to < 0 ? -errno : 0;
 }
 
+/* Points of an earlier text are gone: from now on hits are of this one. */
+static void open_points(void *arg)
+{
+	const struct event_run *event = arg;
+	struct event_bpf *bpf = tracer_own_bpf(event->run->own);
+
+	bpf->bss->event_off = 0;
+}
+
 /* Has the points in targets' files attached. */
 static int attach_file(struct event_run *event, const struct event_bpf *bpf)
 {
@@ -194,8 +205,9 @@ static int attach_file(struct event_run *event, const struct event_bpf *bpf)
 		return r;
 	}
 	event->of_file = true;
-	event_files_start(event->run->event_files, event->run->probe, &event->event, timed,
-			  &programs);
+	bpf->bss->event_off = 1;
+	event_files_start(event->run->event_files, event->run->probe,
+			  &(struct event_wish){&event->event, timed, programs, open_points, event});
 	return 0;
 }
 
@@ -276,7 +288,7 @@ static int start_event(struct probe_run *run, struct why *why)
 		return r;
 	event->run = run;
 	unhook_event(event);
-	if (event->of_file) /* points of an earlier text */
+	if (event->of_file)
 		event_files_stop(run->event_files, run->probe, NULL, NULL);
 	event->of_file = false;
 	event->settings = *wanted;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "kind/kind.h"
 #include "session/session_events.h"
@@ -196,6 +197,32 @@ static void stop_session(struct session *session)
 	log_info("flamegraph stopped");
 }
 
+/* Returns the probes (1 << enum probe) that are another event with the params that wait. */
+static uint32_t changed_events(const struct session *session)
+{
+	const struct params *wanted = &session->wanted.params;
+	uint32_t probes = 0;
+
+	for (int probe = PROBE_SLOT_FIRST; probe < PROBE_COUNT; probe++) {
+		if (memcmp(&session->applied.probes[probe], &wanted->probes[probe],
+			   sizeof(wanted->probes[probe])) != 0)
+			probes |= 1u << probe;
+	}
+	return probes;
+}
+
+/* Takes over the params. What was collected of an event that is another one now is forgotten. */
+static void take_params(struct session *session)
+{
+	uint32_t changed = changed_events(session);
+
+	for (int probe = PROBE_SLOT_FIRST; probe < PROBE_COUNT; probe++) {
+		if (changed & 1u << probe)
+			profile_unref(TAKE_PTR(session->previous[probe]));
+	}
+	session->applied = session->wanted.params;
+}
+
 /* Applies the params that waited. */
 static void change_params(struct session *session)
 {
@@ -203,7 +230,7 @@ static void change_params(struct session *session)
 	struct stack_detail detail;
 
 	session->failure.text[0] = '\0';
-	session->applied = session->wanted.params;
+	take_params(session);
 	params_detail(&session->applied, &detail);
 	subscriber_set_detail(session->subscriber, &detail);
 	arm_period(session, loop_now_ns());
@@ -258,6 +285,9 @@ static void close_window(struct session *session, bool parting)
 	if (!parting)
 		loop_timer_cancel(session->setup.loop, &session->period);
 	engine_set_changing(session->setup.engine, wanted_probes(session));
+	if (!parting) /* nothing of an earlier event is in the next window */
+		engine_hold(session->setup.engine,
+			    changed_events(session) & ~events_unnamed(&session->wanted.params));
 	engine_drain(session->setup.engine, closed_window, session);
 }
 
@@ -275,7 +305,7 @@ static int start_session(struct session *session, struct why *why)
 	}
 	session->phase = SESSION_RUNNING;
 	session->failure.text[0] = '\0';
-	session->applied = session->wanted.params;
+	take_params(session);
 	tell_java(session, &session->applied);
 	arm_period(session, loop_now_ns());
 	session_arm_window(session, true);

@@ -181,7 +181,9 @@ static int attach(struct test *test, struct why *why)
 
 		if (CALLS_MAPPING & 1U << function->call)
 			points[count++] = (struct uprobe_point){
-				function->call, function->file_offset, COOKIE_CALL(function->call)};
+				.call = function->call,
+				.offset = function->file_offset,
+				.cookie = COOKIE_CALL(function->call)};
 	}
 	int r = tracer_call_programs(test->tracer, &programs);
 	if (r < 0)

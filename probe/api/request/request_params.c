@@ -204,6 +204,7 @@ int request_take_events(struct request *request, const cJSON *values)
 				request->why);
 		if (r < 0) {
 			request_repair(request);
+			notes_explain(request->notes, "%s", request->why->text);
 			return r == -EBUSY ? r : -EINVAL;
 		}
 	}

@@ -283,11 +283,12 @@ static bool check_query(enum probe probe, const struct output *output, const str
 		answer_failed(answer, 400, message);
 		return false;
 	}
-	if (is_count(query) && !kind_get(probe)->event_name) {
-		refuse_value(answer);
+	if (!check_view(probe, query, choice, answer))
 		return false;
-	}
-	return check_view(probe, query, choice, answer);
+	if (!is_count(query) || view_get(probe, choice->view)->event_name)
+		return true;
+	refuse_value(answer);
+	return false;
 }
 
 /* Returns whether the root is on top: as the query says, else as the param does. */

@@ -1,0 +1,274 @@
+"""Probes that a user names (params.events): counts, times and stacks of functions, static probes and tracepoints,
+against what the program itself says that it did."""
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import oracle
+import pprof
+from helpers import PROGRAMS, wait_for
+from waiting import answer, let_go, ready
+
+EXACT = {"max_overhead": 0, "frame_detail": "name"}
+POINTS = PROGRAMS / "points"
+TICK = f"u:{POINTS}:event_tick"
+NAP = f"u:{POINTS}:event_nap"
+DIG = f"u:{POINTS}:event_dig"
+DEPTH = 20
+
+
+def watch(profiler, target, events, **params):
+    probes = [f"event:{name}" for name in events]
+    told = profiler.profile(pids=[target.pid], probes=probes, events=events, **{**EXACT, **params})
+    for probe in probes:
+        assert profiler.probe(probe)["reason"] == "", profiler.probe(probe)
+    return told
+
+
+def watched(start, profiler, events, ticks=0, naps=0, **params):
+    """The program `points`, watched while it runs once: what it says."""
+    target = ready(start, "points", ticks, naps)
+    watch(profiler, target, events, **params)
+    let_go(target)
+    return target, answer(target)
+
+
+def counted(profiler, event, *frames, **query):
+    return profiler.folded(f"event:{event}", **query).total(*frames)
+
+
+@pytest.mark.quick
+def test_calls_of_a_function_are_counted_exactly_with_their_stacks(profiler, start):
+    target, did = watched(start, profiler, {"ticks": TICK}, ticks=50000)
+    found = profiler.folded("event:ticks")
+    assert found.total() == did["ticks"]
+    assert [stack.frames[-3:] for stack in found.stacks] == [("main", "run_ticks", "event_tick")]
+    assert profiler.probe("event:ticks")["hits"] == did["ticks"]
+    assert not any(profiler.probe("event:ticks")["lost"].values())
+    assert profiler.folded("event:ticks", pid=target.pid).total() == did["ticks"]
+
+
+def test_a_call_in_a_call_counts_as_well(profiler, start):
+    _, did = watched(start, profiler, {"dug": DIG}, event_time=1)
+    found = profiler.folded("event:dug")
+    assert found.total() == did["dug"] == DEPTH
+    assert sorted(stack.frames.count("event_dig") for stack in found.stacks) == list(range(1, DEPTH + 1))
+    assert profiler.folded("event:dug", view="time", value="count").total() == DEPTH
+
+
+def test_the_time_is_that_of_the_programs_own_clock(profiler, start):
+    """Beyond what a probe itself takes: that is the time of calls of an empty function."""
+    events = {"naps": NAP, "ticks": TICK}
+    _, did = watched(start, profiler, events, ticks=2000, naps=200, event_time=1)
+    one_us = counted(profiler, "ticks", view="time") / did["ticks"]
+    found, clock = counted(profiler, "naps", view="time"), did["nap_ns"] / 1000
+    assert counted(profiler, "naps") == counted(profiler, "naps", view="time", value="count") == 200
+    assert clock * 0.97 - 200 * one_us <= found <= clock * 1.03 + 200 * one_us, (found, clock, one_us)
+
+
+def test_short_calls_can_be_left_out(profiler, start):
+    events = {"naps": NAP, "ticks": TICK}
+    watched(start, profiler, events, ticks=2000, naps=50, event_time=1, event_min_us=1500)
+    assert counted(profiler, "naps") == 50
+    assert counted(profiler, "ticks") < 20, "of empty calls only those that were interrupted are long"
+    assert profiler.probe("event:ticks")["hits"] == 2000
+
+
+def semaphore(target):
+    """As it is in the program's memory."""
+    listed = subprocess.run(["nm", POINTS], capture_output=True, text=True, check=True).stdout
+    at = int(next(line for line in listed.splitlines() if line.endswith(" points_gated_semaphore")).split()[0], 16)
+    with open(f"/proc/{target.pid}/maps") as maps, open(f"/proc/{target.pid}/mem", "rb") as memory:
+        memory.seek(int(maps.readline().split("-")[0], 16) + at)
+        return int.from_bytes(memory.read(2), "little")
+
+
+def test_static_probes_and_their_semaphores(profiler, start):
+    events = {"begun": f"usdt:{POINTS}:points:begun", "gated": f"usdt:{POINTS}:points:gated"}
+    target, did = watched(start, profiler, events, ticks=5000)
+    assert did["semaphore"] == 1 and did["gated"] == did["begun"] == 5000
+    assert counted(profiler, "begun", "run_statics") == counted(profiler, "gated", "run_statics") == 5000
+    assert semaphore(target) == 1
+    profiler.put_ok({"state": "stopped"})
+    wait_for(lambda: semaphore(target) == 0, why="the kernel lowers it again")
+
+
+def test_without_a_probe_a_semaphore_is_zero(profiler, start):
+    _, did = watched(start, profiler, {"begun": f"usdt:{POINTS}:points:begun"}, ticks=100)
+    assert did["semaphore"] == did["gated"] == 0
+    assert counted(profiler, "begun") == 100
+
+
+FORKS = """
+import os, signal
+def forks():
+    for _ in range(50):
+        pid = os.fork()
+        if pid == 0: os._exit(0)
+        os.waitpid(pid, 0)
+signal.raise_signal(signal.SIGSTOP)
+forks()
+print('{"forks": 50}', flush=True)
+signal.raise_signal(signal.SIGSTOP)
+"""
+
+
+def python(start, text):
+    target = start(Path("/usr/bin/python3"), "-c", text)
+    wait_for(lambda: oracle.states(target.pid) == {"T"}, why="it stands by")
+    return target
+
+
+def test_a_tracepoint_counts_with_the_pythons_function(profiler, start):
+    target = python(start, FORKS)
+    watch(profiler, target, {"forks": "t:sched:sched_process_fork"})
+    let_go(target)
+    answer(target)
+    found = profiler.folded("event:forks")
+    assert found.total("forks (<string>)_[p]") == 50
+    assert all(frame.startswith("_do_fork") or not frame.startswith("__traceiter")
+               for stack in found.stacks for frame in stack.frames)  # fmt: skip
+
+
+def library_of(pid, name):
+    with open(f"/proc/{pid}/maps") as maps:
+        return next(line.split()[-1] for line in maps if name in line and " r-xp " in line)
+
+
+def test_a_function_of_a_library_counts_with_the_pythons_function(profiler, start):
+    target = python(start, FORKS.replace("for _ in range(50):", "for _ in range(300): os.getppid()\n    for _ in range(50):"))
+    watch(profiler, target, {"parents": f"u:{library_of(target.pid, 'libc.so')}:getppid"})
+    let_go(target)
+    answer(target)
+    assert counted(profiler, "parents", "forks (<string>)_[p]") == 300
+
+
+def test_each_mount_namespaces_own_file_is_watched(profiler, start, work):
+    """Two processes have different files at one path, as two containers may."""
+    place, other = work / "points", work / "other"
+    shutil.copy(POINTS, place)
+    shutil.copy(POINTS, other)
+    inside = start(shutil.which("unshare"), "-m", "sh", "-c", f"mount --bind {other} {place} && exec {place} 700 0")
+    outside = start(place, "900", "0")
+    for target in (inside, outside):
+        wait_for(lambda target=target: oracle.states(target.pid) == {"T"}, why="both stand by")
+    profiler.profile(pids=[inside.pid, outside.pid], probes=["event:ticks"],
+                     events={"ticks": f"u:{place}:event_tick"}, **EXACT)  # fmt: skip
+    for target in (inside, outside):
+        let_go(target)
+        answer(target)
+    assert counted(profiler, "ticks", pid=inside.pid) == 700
+    assert counted(profiler, "ticks", pid=outside.pid) == 900
+
+
+def test_a_file_that_no_target_maps_is_said(profiler, start, work):
+    target = ready(start, "points", 10, 0)
+    profiler.profile(pids=[target.pid], probes=["event:away"], events={"away": f"u:{work}/nowhere.so:function"}, **EXACT)
+    wait_for(lambda: profiler.probe("event:away")["reason"] == "no target maps that file", why="it is said")
+    assert profiler.probe("event:away")["state"] == "running"
+
+
+def test_one_that_is_too_frequent_is_given_up(profiler, start):
+    target = ready(start, "points", 1, 0, "forever")
+    profiler.profile(pids=[target.pid], probes=["event:ticks", "oncpu"], events={"ticks": TICK}, max_overhead=1)
+    let_go(target)
+    answer(target)
+    let_go(target)
+    wait_for(lambda: profiler.probe("event:ticks")["state"] == "failed", why="it is given up")
+    assert profiler.probe("event:ticks")["reason"].startswith("too frequent: ")
+    assert profiler.probe("oncpu")["state"] == "running"
+    before = profiler.folded("oncpu").total("event_tick")
+    wait_for(lambda: profiler.folded("oncpu").total("event_tick") > before, why="the rest goes on")
+    profiler.put_ok({"params": {"max_overhead": 0}})
+    profiler.put_ok({"params": {"events": {"ticks": f"u:{POINTS}:run_ticks"}}})
+    profiler.wait_running("event:ticks")
+
+
+def test_events_come_change_and_go(profiler, start):
+    target = ready(start, "points", 1, 0, "forever")
+    watch(profiler, target, {"a": f"u:{POINTS}:run_ticks"})
+    let_go(target)
+    answer(target)
+    let_go(target)
+    wait_for(lambda: counted(profiler, "a", "run_ticks"), why="the first event")
+    events = {"a": f"u:{POINTS}:clock_ns", "b": f"u:{POINTS}:run_ticks"}
+    profiler.put_ok({"cmd": {"probe": ["event:a", "event:b"]}, "params": {"events": events}})
+    assert profiler.config()["params"]["events"] == events
+    wait_for(lambda: counted(profiler, "b", "run_ticks"), why="the second event")
+    assert counted(profiler, "a") == 0, "it is another function now"
+    profiler.put_ok({"params": {"events": {"b": events["b"]}}})
+    assert profiler.config()["cmd"]["probe"] == ["event:b"]
+    wait_for(lambda: "event:a" not in profiler.config()["status"]["probes"], why="it has ended")
+    got = profiler.put({"cmd": {"probe": ["event:a"]}})
+    assert got.status == 400 and "unsupported probe range: event:a." in got.text, got.text
+
+
+def test_all_outputs_have_it(profiler, start):
+    watched(start, profiler, {"ticks-2": TICK}, ticks=3000, naps=0, event_time=1)
+    name = "event:ticks-2"
+    read = pprof.read(profiler.get(f"/flamegraph/{name}.pb.gz").body)
+    assert read.total("events") == 3000
+    for ending in ("svg", "html", "json", "jsonl"):
+        got = profiler.get(f"/flamegraph/{name}.{ending}")
+        assert got.status == 200 and "event_tick" in got.text, ending
+    assert f"Event ticks-2" in profiler.get(f"/flamegraph/{name}.svg").text
+    metrics = profiler.get("/metrics").text
+    assert f'stackprobe_event_hits_total{{probe="{name}"}} 3000\n' in metrics
+    assert f'stackprobe_probe_up{{feature="flamegraph",probe="{name}"}} 1\n' in metrics
+
+
+REFUSED = [
+    ({"reads": TICK[:-1]}, "has no such function", "Is it event_tick"),
+    ({"reads": f"usdt:{POINTS}:points:began"}, "has no such static probe", "points:begun"),
+    ({"reads": "t:sched:sched_wakeupp"}, "the kernel has no tracepoint sched_wakeupp", "sched_wakeup"),
+    ({"reads": "t:syscalls:sys_enter_openat"}, "has no tracepoint", "t:raw_syscalls:sys_enter"),
+    ({"reads": "k:vfs_reed"}, "the kernel has no function vfs_reed", "vfs_read"),
+    ({"reads": "x:y"}, "params.events.reads invalid value", "u:/PATH:FUNCTION"),
+    ({"reads": "u:relative:f"}, "params.events.reads invalid value", "u:/PATH:FUNCTION"),
+    ({"reads": ""}, "params.events.reads invalid value", ""),
+    ({"reads": "u:/" + "x" * 400 + ":f"}, "params.events.reads invalid value", ""),
+    ({"reads": 7}, "params.events.reads invalid data type", ""),
+    ({"Reads!": TICK}, "the name Reads! must be", ""),
+    ({"r" * 33: TICK}, "must be 1 to 32", ""),
+    ([], "params.events invalid data type", "event:reads"),
+    ({f"e{i}": TICK for i in range(17)}, "more than 16 events", ""),
+]
+
+
+@pytest.mark.parametrize(("events", "says", "detail"), REFUSED)
+def test_what_there_isnt_is_refused_with_what_may_be_meant(profiler, events, says, detail):
+    body = profiler.wanting(pids=[os.getpid()], probes=["event:reads"], events=events)
+    got = profiler.put(body)
+    assert got.status == 400, got.text
+    assert says in got.json()["message"] and detail in got.json()["detail"], got.text
+
+
+def test_a_function_of_the_kernel_says_what_this_kernel_lacks(profiler, start):
+    """This kernel may have kprobes or not: with them it counts."""
+    target = ready(start, "points", 0, 0)
+    got = profiler.put(profiler.wanting(pids=[target.pid], probes=["event:k", "oncpu"], events={"k": "k:vfs_write"}))
+    assert got.status == 200, got.text
+    probe = profiler.probe("event:k")
+    if probe["state"] == "running":
+        let_go(target)
+        answer(target)
+        assert counted(profiler, "k", "main") >= 1
+        return
+    assert probe["state"] == "unsupported" and "CONFIG_KPROBES" in probe["reason"], probe
+
+
+def test_a_snooper_may_name_an_event_that_stays(profiler):
+    names = {"proc_name": [{"comm": "nobody", "probe": ["event:a"]}]}
+    profiler.put_ok({"cmd": {"probe": ["oncpu"]}, "snoopers": names, "params": {"events": {"a": TICK}}})
+    got = profiler.put({"params": {"events": {}}})
+    assert got.status == 400 and "params.events has no more" in got.text, got.text
+    profiler.put_ok({"snoopers": {"proc_name": [{"comm": "nobody"}]}, "params": {"events": {}}})
+
+
+def test_sixteen_at_once(profiler, start):
+    events = {f"e{i}": TICK for i in range(16)}
+    _, did = watched(start, profiler, events, ticks=300)
+    assert {counted(profiler, name) for name in events} == {300}
