@@ -71,6 +71,8 @@ static const struct param rows[] = {
 	{"output_dir", TEXT(PARAM_FOLDER, svg_dir), .text = SVG_DIR, .alias = true},
 	{"flame_dir", TEXT(PARAM_FOLDER, flame_dir), .text = FLAME_DIR,
 	 .help = "the [folder](#folders) of folded text"},
+	{"aggregate_by_cpu", NUMBER(aggregate_by_cpu), .max = 1,
+	 .help = "1: counts are apart for each CPU (visible in `.jsonl`)"},
 	{"events", .type = PARAM_EVENTS, .offset = offsetof(struct params, probes[PROBE_SLOT_FIRST]),
 	 .bytes = PROBE_SLOTS_COUNT * sizeof(union probe_settings), .text = "{}",
 	 .help = "the [events](event.md) that are probes, at most 16: of "
@@ -80,8 +82,6 @@ static const struct param rows[] = {
 		 "(`view=time`)"},
 	{"event_min_us", NUMBER(event_min_us), .max = 3600000000LL, .unit = "us",
 	 .help = "with `event_time`, only calls that take that long are counted"},
-	{"aggregate_by_cpu", NUMBER(aggregate_by_cpu), .max = 1,
-	 .help = "1: counts are apart for each CPU (visible in `.jsonl`)"},
 };
 
 /* clang-format on */

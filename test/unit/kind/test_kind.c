@@ -2,6 +2,7 @@
 /* Whether a probe can run, by what was found of its needs. */
 #include "unit/lib/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -165,10 +166,50 @@ static void parts_have_the_leaf_frames_of_their_probe(void **state)
 	assert_false(kind_counts_events(PROBE_IO, 1 | PART_SECOND));
 }
 
+static void name_slots(void)
+{
+	char word[EVENT_WORD_BYTES];
+
+	for (int i = PROBE_SLOT_FIRST; i < PROBE_COUNT; i++) {
+		snprintf(word, sizeof(word), "e-%d", i);
+		kind_define(i, word);
+	}
+}
+
+static void a_probe_that_users_define_exists_once_it_has_a_name(void **state)
+{
+	(void)state;
+	assert_true(kind_exists(PROBE_ONCPU));
+	assert_false(kind_exists(PROBE_EVENT_3));
+	assert_int_equal(kind_find(""), -ENOENT);
+	kind_define(PROBE_EVENT_3, "reads-2");
+	assert_true(kind_exists(PROBE_EVENT_3));
+	assert_int_equal(kind_find("event:Reads-2"), PROBE_EVENT_3);
+	assert_string_equal(kind_get(PROBE_EVENT_3)->title, "Event reads-2");
+	assert_string_equal(kind_get(PROBE_EVENT_3)->upload.series, "event_reads_2");
+	assert_string_equal(kind_get(PROBE_EVENT_3)->upload.app, "stackprobe-event-reads-2");
+}
+
+static void its_slot_is_free_some_time_after_it_has_stopped(void **state)
+{
+	struct kind_slot *slot = kind_get(PROBE_EVENT_3)->slot;
+
+	(void)state;
+	assert_false(kind_is_free(PROBE_ONCPU, 1));
+	assert_true(kind_is_free(PROBE_EVENT_3, 1));
+	slot->is_on = true;
+	assert_false(kind_is_free(PROBE_EVENT_3, 1));
+	slot->is_on = false;
+	slot->free_ns = 5;
+	assert_false(kind_is_free(PROBE_EVENT_3, 4));
+	assert_true(kind_is_free(PROBE_EVENT_3, 5));
+}
+
 /* A NULL in a row would be found by the first picture, pprof or upload of that probe. */
 static void every_probe_has_all_its_words(void **state)
 {
 	(void)state;
+	name_slots();
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		const struct kind *row = kind_get(i);
 
@@ -257,6 +298,8 @@ int main(void)
 		cmocka_unit_test(allocations_need_sessions_or_returns),
 		cmocka_unit_test(times_are_rounded_up_to_the_unit),
 		cmocka_unit_test(parts_have_the_leaf_frames_of_their_probe),
+		cmocka_unit_test(a_probe_that_users_define_exists_once_it_has_a_name),
+		cmocka_unit_test(its_slot_is_free_some_time_after_it_has_stopped),
 		cmocka_unit_test(every_probe_has_all_its_words),
 		cmocka_unit_test(every_view_has_all_its_words),
 		cmocka_unit_test(one_probe_is_of_the_clock_and_one_of_the_heap),
