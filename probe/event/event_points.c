@@ -18,8 +18,9 @@
 
 #define CODE_BYTES	64
 #define ARGUMENTS_MAX	6 /* in registers: all of them must still be there at the point */
-#define STRINGS_MAX	(64u * 1024 * 1024) /* looked through for near names */
-#define PIECE		65536
+#define STRINGS_MAX	(16u * 1024 * 1024) /* of a table that is looked through for near names */
+#define SYMBOLS_MAX	(1024u * 1024)
+#define BATCH		256
 #define NOTES_BYTES_MAX (1024 * 1024)
 #define NOTE_STAPSDT	3
 
@@ -84,41 +85,31 @@ static int find_function(struct finding_points *finding, const char *const *name
 				     finding);
 }
 
-/* Calls near_names_meet() for the strings of a table that fit into a piece. */
-static void look_through(const struct finding_points *finding, const struct elf_extent *strings)
+/* Calls near_names_meet() for the functions of a table. */
+static void look_through(const struct finding_points *finding, const struct elf_symbols *from)
 {
-	_cleanup_free_ char *text = malloc(PIECE + 1);
+	size_t bytes = (size_t)from->strings.bytes;
+	uint64_t total = from->symbols.bytes / sizeof(Elf64_Sym), offset;
+	_cleanup_free_ char *strings =
+		from->strings.bytes <= STRINGS_MAX ? malloc(bytes + 1) : NULL;
+	Elf64_Sym symbols[BATCH];
 
-	for (uint64_t at = 0; text && at < strings->bytes && at < STRINGS_MAX;) {
-		size_t n = strings->bytes - at < PIECE ? (size_t)(strings->bytes - at) : PIECE;
-		size_t end = n;
+	if (!strings || elf_pread(finding->fd, strings, bytes, from->strings.offset) < 0)
+		return;
+	strings[bytes] = '\0';
+	for (uint64_t at = 0; at < total && at < SYMBOLS_MAX; at += BATCH) {
+		size_t n = total - at < BATCH ? (size_t)(total - at) : BATCH;
 
-		if (elf_pread(finding->fd, text, n, strings->offset + at) < 0)
+		if (elf_pread(finding->fd, symbols, n * sizeof(symbols[0]),
+			      from->symbols.offset + at * sizeof(symbols[0])) < 0)
 			return;
-		while (end && text[end - 1])
-			end--;
-		text[n] = '\0';
-		for (size_t i = 0; i < end; i += strlen(text + i) + 1)
-			near_names_meet(finding->near, text + i);
-		at += end ? end : n; /* a longer name than a piece is passed over */
+		for (size_t i = 0; i < n; i++) {
+			if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
+			    symbols[i].st_name < bytes &&
+			    symbol_offset(&finding->image, symbols[i].st_value, &offset))
+				near_names_meet(finding->near, strings + symbols[i].st_name);
+		}
 	}
-}
-
-/* Keeps those near names that are functions. */
-static void keep_functions(struct finding_points *finding)
-{
-	struct near_names *near = finding->near;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < near->count; i++) {
-		const char *name = near->found[i];
-
-		finding->points->count = 0;
-		if (find_function(finding, &name) == 0 && finding->points->count)
-			memmove(near->found[kept++], name, NEAR_NAME_BYTES);
-	}
-	finding->points->count = 0;
-	near->count = kept;
 }
 
 static int find_functions(struct finding_points *finding)
@@ -128,9 +119,8 @@ static int find_functions(struct finding_points *finding)
 
 	if (r < 0 || finding->points->count || !finding->near)
 		return r;
-	look_through(finding, &finding->image.dynsym.strings);
-	look_through(finding, &finding->image.symtab.strings);
-	keep_functions(finding);
+	look_through(finding, &finding->image.dynsym);
+	look_through(finding, &finding->image.symtab);
 	return 0;
 }
 

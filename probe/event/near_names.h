@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names that somebody may have meant by one that there isn't: a few of many, given one by one. */
+/* Names that somebody may have meant by one that there isn't: the most
+ * like of many, which are given one by one. */
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +16,7 @@ struct near_names {
 	size_t count;
 };
 
-/* Takes the name if it is near the word and there is room. */
+/* Takes the name if it is near the word, and nearer than those it has if there is no room. */
 void near_names_meet(struct near_names *near, const char *name);
 
 /* Writes " Is it a, b or c?", or "" if none was found. */

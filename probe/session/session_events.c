@@ -45,6 +45,12 @@ void events_clear(struct params *params)
 	memset(&params->probes[PROBE_SLOT_FIRST], 0, PROBE_SLOTS_COUNT * sizeof(params->probes[0]));
 }
 
+void events_copy(struct params *params, const struct params *from)
+{
+	memcpy(&params->probes[PROBE_SLOT_FIRST], &from->probes[PROBE_SLOT_FIRST],
+	       PROBE_SLOTS_COUNT * sizeof(params->probes[0]));
+}
+
 static bool is_word(const char *word)
 {
 	size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-");

@@ -24,6 +24,9 @@ void events_clear(struct params *params);
 int events_add(struct params *params, const struct params *before, const char *word,
 	       const char *what, struct why *why);
 
+/* Takes over the events of other params, and nothing else. */
+void events_copy(struct params *params, const struct params *from);
+
 /* Returns an event by its slot, from 0 on; its `word` is "" if there is none. */
 struct event_settings *events_at(const struct params *params, unsigned slot);
 

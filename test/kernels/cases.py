@@ -308,6 +308,21 @@ def check_moved(results):
     return '%d bytes, %d of a socket; %s' % (read + written, sent, others)
 
 
+def check_named(results):
+    """Calls of a function and execs are exact, the naps take what they take, and the kernel's function is seen."""
+    totals = {}
+    for event in ('ticks', 'execs', 'writes', 'time'):
+        result = results['named-' + event]
+        need(result.status == 0, '%s: %s' % (event, result.text[-300:]))
+        totals[event] = sum(int(line.rsplit(' ', 1)[1]) for line in result.text.splitlines()
+                            if re.search(r';points;.* [0-9]+$', line))
+    need(totals['ticks'] == 500, '%d calls' % totals['ticks'])
+    need(totals['execs'] == 1, '%d execs' % totals['execs'])
+    need(totals['writes'] >= 1, '%d writes' % totals['writes'])
+    need(40000 <= totals['time'] < 2000000, '%d us in 20 naps of 2 ms' % totals['time'])
+    return '500 calls, %d writes, naps of %d us' % (totals['writes'], totals['time'])
+
+
 # Depth of `chain`, and how its lines begin. Of the second container no state is there.
 CONTAINED = {20: ('[Pod]shop-0', '[Con]web'), 21: ('[Pod]shop-0', '[Con]web'), 23: ('[Pod]shop-0', '[Con]web'),
              24: ('[Pod]11111111-2222-3333-4444-555555555555', '[Con]bbbbbbbbbbbb')}
@@ -356,6 +371,7 @@ def cases():
         one('histograms', 'histograms histograms', check_histograms),
         ('faults', 'faults faults', check_faults),
         ('moved', 'moved moved', check_moved),
+        ('named', 'named named', check_named),
         ('containers', 'contained containers', check_contained),
         ('daemon', 'served daemon chain 20 %d' % FOREVER,
          lambda results: check_served(results, 'daemon', 20)),

@@ -16,7 +16,9 @@
 #include "loop/loop.h"
 #include "command/command.h"
 #include "command/record/record_view.h"
+#include "event/event_check.h"
 #include "proc/proc.h"
+#include "session/session_events.h"
 #include "session/settings.h"
 #include "kind/kind.h"
 #include "sched/sched_kind.h"
@@ -51,7 +53,10 @@ static const char usage[] =
 	"repeated\n"
 	"      --container NAME     processes of a container, by its name or id; may be repeated\n"
 	"      --cgroup PATH        processes of a cgroup and of those below it; may be repeated\n"
-	"  -e, --event PROBE,...    what is recorded (default %s)\n"
+	"  -e, --event PROBE,...    what is recorded (default %s); or events, NAME=EVENT or "
+	"EVENT:\n"
+	"                           t:GROUP:TRACEPOINT, k:FUNCTION, u:/PATH:FUNCTION,\n"
+	"                           usdt:/PATH:PROVIDER:NAME\n"
 	"      --view VIEW          a probe's second value: time, unused, wait; of %s: alloc\n"
 	"                           (default); inuse, mmap: what the processes hold at the\n"
 	"                           end, theirs or the recording's, of what they got; peak:\n"
@@ -156,9 +161,55 @@ static int take_tid(struct record_options *options, char *part)
 	return GO_ON;
 }
 
+/* Makes a name for an event from its text: what is behind the last colon, as far as it may be one.
+ */
+static void name_event(char word[EVENT_WORD_BYTES], const char *text)
+{
+	const char *last = strrchr(text, ':');
+	size_t len = 0;
+
+	for (const char *c = last ? last + 1 : ""; *c && len + 1 < EVENT_WORD_BYTES; c++) {
+		char lower = (char)tolower((unsigned char)*c);
+
+		word[len++] = isalnum((unsigned char)lower) || lower == '-' ? lower : '_';
+	}
+	word[len] = '\0';
+}
+
+/* Takes an event, NAME=EVENT or EVENT alone (event/event_text.h). */
+static int take_event(struct record_options *options, const char *part)
+{
+	const char *equals = strchr(part, '='), *colon = strchr(part, ':');
+	bool named = equals && equals < colon;
+	const char *text = named ? equals + 1 : part;
+	struct event_text event;
+	struct why why, detail = {0};
+	char word[EVENT_WORD_BYTES];
+
+	if (named)
+		snprintf(word, sizeof(word), "%.*s", (int)(equals - part), part);
+	else
+		name_event(word, text);
+	char probe[EVENT_WORD_BYTES + 8];
+	snprintf(probe, sizeof(probe), "event:%s", word);
+	if (events_find(&options->named, probe) >= 0)
+		return usage_error("two events of one name; name one of them, as NAME=EVENT", part);
+	if (events_add(&options->named, NULL, word, text, &why) < 0 ||
+	    (event_text_read(&event, text, &why) == 0 && event_check(&event, &why, &detail) < 0)) {
+		fprintf(stderr, "stackprobe: %s\n", detail.text[0] ? detail.text : why.text);
+		return usage_hint();
+	}
+	events_define(&options->named);
+	options->probes |= 1u << events_find(&options->named, probe);
+	return GO_ON;
+}
+
 static int take_probe(struct record_options *options, char *part)
 {
 	int probe = kind_find(part);
+
+	if (probe < 0 && strchr(part, ':'))
+		return take_event(options, part);
 
 	if (probe < 0 && sched_kind_find(part) >= 0)
 		return usage_error("a probe of the scheduler is for stackprobe sched", part);
@@ -166,9 +217,9 @@ static int take_probe(struct record_options *options, char *part)
 		_cleanup_buf_ struct buf what = BUF_INIT(256);
 
 		buf_str(&what, "no such probe (there are");
-		for (int i = 0; i < PROBE_COUNT; i++)
+		for (int i = 0; i < PROBE_SLOT_FIRST; i++)
 			buf_printf(&what, "%s %s", i ? "," : "", kind_get(i)->name);
-		buf_str(&what, ")");
+		buf_str(&what, ", and events: t:GROUP:TRACEPOINT, u:/PATH:FUNCTION …)");
 		buf_char(&what, '\0');
 		return usage_error(buf_error(&what) ? "no such probe" : what.data, part);
 	}
@@ -337,6 +388,8 @@ static int take_wishes(struct record_options *options)
 
 	if (r)
 		return r;
+	events_copy(&spec->params, &options->named);
+	events_settle(&spec->params);
 	params_detail(&spec->params, &options->detail);
 	options->detail.places = given.places;
 	options->detail.native_stack |= given.native_stack;

@@ -30,6 +30,7 @@ struct record_options {
 	uint64_t period_ns;	     /* sampling period */
 	struct record_wishes wishes; /* what is said in the words of a PUT … */
 	struct spec spec;	     /* … and what follows: snoopers, values of probes' params */
+	struct params named;	     /* with the events that -e names, and nothing else */
 	bool max_overhead_given;     /* else the default of the daemon counts */
 	const char *path;	     /* "-": standard output */
 	bool path_given;	     /* -o was given */

@@ -24,8 +24,8 @@
 
 /* Params of a PUT that mean something here; those of the probes do, too. */
 static const char *const own_params[] = {
-	"perf_sample_period", "frequency",    "native_stack", "thread_frame",
-	"frame_detail",	      "max_overhead", "icicle"};
+	"perf_sample_period", "frequency", "native_stack", "thread_frame", "frame_detail",
+	"max_overhead",	      "icicle",	   "event_time",   "event_min_us"};
 
 enum wish_kind { WISH_NAME, WISH_CGROUP, WISH_CONTAINER_ID, WISH_CONTAINER_NAME, WISH_PARAM };
 

@@ -2,6 +2,7 @@
 #include "unit/lib/unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kind/kind.h"
