@@ -12,6 +12,7 @@
  */
 #define GUARD_SKIPPED_NS 60ULL
 #include "bpf/core/call_ends.h"
+#include "bpf/shared/event_arg.h"
 #include "bpf/stack/probe_halves.h"
 
 /* Set before loading: which slot it is. */
@@ -28,6 +29,12 @@ uint32_t event_of_user;
 
 /* Calls that took less aren't counted; 0: all are. */
 uint64_t event_min_ns;
+
+/* The argument whose value is a frame; 0: none. */
+uint64_t event_arg;
+
+/* 1: each point has an argument of its own (its cookie). */
+uint32_t event_arg_of_point;
 
 /* Hits of all processes, by CPU. */
 struct {
@@ -46,6 +53,55 @@ static __always_inline void count_hit(void)
 		(*mine)++;
 }
 
+/* Returns the part of an argument's value. */
+static __always_inline uint32_t part_of_value(int64_t value)
+{
+	uint32_t power = EVENT_POWER_LEAST;
+
+	if (value >= 0 && value < EVENT_VALUES)
+		return EVENT_PART_VALUES + value;
+	if (value < 0 && value >= -EVENT_NEGATIVES)
+		return EVENT_PART_NEGATIVES - 1 - value;
+	if (value < 0)
+		return EVENT_PART_BELOW;
+	for (uint32_t step = 32; step; step /= 2) { /* the highest bit */
+		if (power + step < 64 && (uint64_t)value >> (power + step))
+			power += step;
+	}
+	return EVENT_PART_POWERS + power;
+}
+
+/* Returns a value of the argument's size, with its sign. */
+static __always_inline int64_t extend_value(uint64_t value, uint64_t arg)
+{
+	uint32_t unused = 64 - 8 * EVENT_ARG_BYTES(arg);
+
+	value <<= unused & 63;
+	return EVENT_ARG_SIGNED(arg) ? (int64_t)value >> (unused & 63) : value >> (unused & 63);
+}
+
+/* Returns the part of an event with that argument; `from`: the registers, or a tracepoint's
+ * arguments. An argument that can't be read counts without a frame. */
+static __always_inline uint32_t part_of_arg(const void *from, uint64_t arg)
+{
+	uint64_t value = EVENT_ARG_NUMBER(arg);
+
+	if (!arg)
+		return PART_ALL;
+	if (EVENT_ARG_PLACE(arg) != EVENT_ARG_CONSTANT &&
+	    bpf_probe_read_kernel(&value, sizeof(value), from + EVENT_ARG_AT(arg)))
+		return PART_ALL;
+	if (EVENT_ARG_PLACE(arg) == EVENT_ARG_MEMORY) {
+		const void *at = (const void *)(value + EVENT_ARG_NUMBER(arg));
+		uint64_t room[2] = {}; /* for 15 bytes, the most that the verifier sees */
+
+		if (bpf_probe_read_user(room, forget_value(EVENT_ARG_BYTES(arg), arg) & 15, at))
+			return PART_ALL;
+		value = room[0];
+	}
+	return part_of_value(extend_value(value, arg));
+}
+
 /* Returns the number of a call: of the thread, and of the call among those of the thread that go
  * on. `sp`: as it is right after the return. In the kernel a thread has one call. */
 static __always_inline uint64_t number_of_call(uint64_t sp)
@@ -57,16 +113,16 @@ static __always_inline uint64_t number_of_call(uint64_t sp)
 
 /* Counts an event, unless it is a call that may be too short, and remembers a call until its
  * return. Returns whether its return is awaited. */
-static __always_inline bool take_event(struct pt_regs *regs)
+static __always_inline bool take_event(struct pt_regs *regs, uint64_t arg)
 {
-	struct taking taking = {.weight = !event_min_ns, .part = PART_ALL};
+	struct taking taking = {.weight = !event_min_ns, .part = part_of_arg(regs, arg)};
 	struct half_event event = {};
 	struct half_key key = {.probe = event_probe};
 
 	if (!probe_take_as(regs, event_probe, regs, &taking, &event.key.stack) || !event_timed)
 		return false;
 	key.number = number_of_call(sp_returned(regs));
-	taking.part = PART_SECOND;
+	taking.part |= PART_SECOND;
 	half_begin(&event, &taking);
 	return half_keep(&key, &event);
 }
@@ -77,7 +133,7 @@ static __always_inline void count_call(const struct half_event *ended)
 	struct count_key counted = ended->key;
 	struct stack_count more = {.weight = ended->weight, .samples = 1, .events = ended->weight};
 
-	counted.part = PART_ALL;
+	counted.part &= ~PART_SECOND;
 	add_count(current_window(), &counted, &more);
 }
 
@@ -110,7 +166,7 @@ int at_point(struct pt_regs *ctx)
 	if (event_off)
 		return 0;
 	count_hit();
-	take_event(ctx);
+	take_event(ctx, event_arg);
 	return 0;
 }
 
@@ -132,14 +188,19 @@ int at_session(struct pt_regs *ctx)
 	if (event_off)
 		return 1;
 	count_hit();
-	return take_event(ctx) ? 0 : 1; /* 1: the return is not wanted */
+	return take_event(ctx, event_arg_of_point ? bpf_get_attach_cookie(ctx) : event_arg)
+		       ? 0
+		       : 1; /* 1: the return is not wanted */
 }
 
 SEC("raw_tp")
 int at_tracepoint(void *ctx)
 {
+	struct taking taking = {.weight = 1, .part = part_of_arg(ctx, event_arg)};
+	struct stack_key key;
+
 	count_hit();
-	probe_take(ctx, event_probe, NULL, 1);
+	probe_take_as(ctx, event_probe, NULL, &taking, &key);
 	return 0;
 }
 

@@ -94,10 +94,12 @@ static int check_file(const struct event_text *event, struct why *message, struc
 	if (fd < 0 || !points)
 		return 0; /* a container may have it */
 	int r = event_points_find(fd, event, false, points, &near, detail);
-	if (r != -ENOENT && r != -ENOEXEC)
+	if (r != -ENOENT && r != -ENOEXEC && r != -ENODATA)
 		return 0;
 	why_set(message, "%s has no such %s", event->path,
-		event->type == EVENT_USDT ? "static probe" : "function");
+		r == -ENODATA		    ? "argument"
+		: event->type == EVENT_USDT ? "static probe"
+					    : "function");
 	return -ENOENT;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "event/arg_place.h"
 #include "proc/symbol_lookup.h"
 #include "proc/uprobe_site.h"
 
@@ -130,6 +131,7 @@ static int find_functions(struct finding_points *finding)
 struct static_probe {
 	uint64_t address, base, counter;
 	const char *provider, *name;
+	const char *args; /* as the assembler writes them */
 };
 
 /* Reads a note's contents. Returns false if they are damaged. */
@@ -145,7 +147,12 @@ static bool read_contents(const char *contents, size_t bytes, struct static_prob
 	memcpy(&probe->counter, contents + 2 * sizeof(uint64_t), sizeof(uint64_t));
 	probe->provider = contents + numbers;
 	probe->name = probe->provider + strlen(probe->provider) + 1;
-	return probe->name < end;
+	if (probe->name >= end)
+		return false;
+	probe->args = probe->name + strlen(probe->name) + 1;
+	if (probe->args >= end)
+		probe->args = "";
+	return true;
 }
 
 static int meet_probe(struct finding_points *finding, struct static_probe *probe)
@@ -169,6 +176,11 @@ static int meet_probe(struct finding_points *finding, struct static_probe *probe
 	    (probe->counter && !elf_offset_of(image, probe->counter, &point.counter)) ||
 	    point.counter > UINT32_MAX)
 		return -EBADMSG;
+	if (finding->event->arg) {
+		point.cookie = arg_place_noted(probe->args, finding->event->arg);
+		if (!point.cookie)
+			return -ENODATA;
+	}
 	return add_point(finding, &point);
 }
 
@@ -227,6 +239,9 @@ static void explain(const struct finding_points *finding, int error, struct why 
 			"%s is Go's, and returns of Go's functions can't be probed, for its stacks "
 			"move: leave event_time 0",
 			event->path);
+	} else if (error == -ENODATA) {
+		why_set(why, "%s:%s of %s has no argument %u, or not where it can be read",
+			event->group, event->name, event->path, event->arg);
 	} else if (error != -ENOENT) {
 		why_set(why, "%s can't be read: %s", event->path, strerror(-error));
 	} else {

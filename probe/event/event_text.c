@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "event/event_text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define ARG	 "arg="
+#define ARGS_MAX 12
 
 #define EXPECTED                                                                                   \
 	"an event is t:GROUP:TRACEPOINT, k:FUNCTION, u:/PATH:FUNCTION or "                         \
-	"usdt:/PATH:PROVIDER:NAME"
+	"usdt:/PATH:PROVIDER:NAME, with \" arg=N\" behind it if an argument's value is a frame"
 
 static const struct {
 	const char *prefix;
@@ -36,6 +41,25 @@ static bool is_identifier(const char *name)
 {
 	return name[0] && name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 					    "0123456789_.$")] == '\0';
+}
+
+/* Takes " arg=2" or " arg=2:-4" off the text. Returns false if it is wrong. */
+static bool cut_arg(struct event_text *event, char *text)
+{
+	char *space = strchr(text, ' '), *end;
+
+	if (!space)
+		return true;
+	*space = '\0';
+	if (strncmp(space + 1, ARG, strlen(ARG)) != 0 || !isdigit((unsigned char)space[5]))
+		return false;
+	event->arg = (unsigned)strtoul(space + 5, &end, 10);
+	event->arg_bytes = -8;
+	if (*end == ':')
+		event->arg_bytes = (int)strtol(end + 1, &end, 10);
+	int bytes = abs(event->arg_bytes);
+	return !*end && event->arg >= 1 && event->arg <= ARGS_MAX &&
+	       (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
 }
 
 static bool is_printable(const char *text)
@@ -79,11 +103,11 @@ int event_text_read(struct event_text *event, const char *text, struct why *why)
 
 		if (strncmp(text, types[i].prefix, prefix) != 0)
 			continue;
-		if (strlen(text) >= sizeof(event->path) || !is_printable(text))
+		if (strlen(text) >= sizeof(event->path))
 			break;
 		strcpy(event->path, text + prefix);
 		event->type = types[i].type;
-		if (divide(event))
+		if (cut_arg(event, event->path) && is_printable(event->path) && divide(event))
 			return 0;
 		break;
 	}

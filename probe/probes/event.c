@@ -14,7 +14,9 @@
 
 #include "base/cleanup.h"
 #include "capability/uretprobe_check.h"
+#include "bpf/shared/event_arg.h"
 #include "event.skel.h"
+#include "event/arg_place.h"
 #include "event/event_text.h"
 #include "kernel/tracer_part.h"
 #include "loop/loop.h"
@@ -246,6 +248,14 @@ static int attach_event(struct event_run *event, struct why *why)
 	bpf->bss->event_of_user = event->event.type != EVENT_KERNEL;
 	bpf->bss->event_min_ns =
 		bpf->bss->event_timed ? (uint64_t)event->settings.min_us * 1000 : 0;
+	if (event->event.arg && event->event.type == EVENT_USDT &&
+	    bpf_program__fd(bpf->progs.at_session) < 0) {
+		why_set(why,
+			"arguments of static probes need a kernel with uprobe sessions (6.13)");
+		return -EOPNOTSUPP;
+	}
+	bpf->bss->event_arg_of_point = event->event.arg && event->event.type == EVENT_USDT;
+	bpf->bss->event_arg = bpf->bss->event_arg_of_point ? 0 : arg_place_of(&event->event);
 	if (event->event.type == EVENT_TRACEPOINT)
 		r = attach_tracepoint(event, bpf);
 	else if (event->event.type == EVENT_KERNEL)
@@ -341,6 +351,24 @@ static const char *event_state(const struct probe_run *run)
 
 /* ---- the rows ---- */
 
+/* Names the value of an argument, or the values that one part stands for. */
+static const struct part_row *name_value(unsigned number, struct part_named *room)
+{
+	char *text = room->text[0];
+
+	if (number < EVENT_PART_NEGATIVES)
+		snprintf(text, PART_NAME_BYTES, "[arg %u]", number - EVENT_PART_VALUES);
+	else if (number < EVENT_PART_POWERS)
+		snprintf(text, PART_NAME_BYTES, "[arg -%u]", number - EVENT_PART_NEGATIVES + 1);
+	else if (number == EVENT_PART_BELOW)
+		snprintf(text, PART_NAME_BYTES, "[arg below -%u]", EVENT_NEGATIVES);
+	else
+		snprintf(text, PART_NAME_BYTES, "[arg 2^%u to 2^%u-1]", number - EVENT_PART_POWERS,
+			 number - EVENT_PART_POWERS + 1);
+	room->row = (struct part_row){{text}};
+	return &room->row;
+}
+
 static const struct pprof_shape timed = {
 	.values = {{"calls", "count", PPROF_EVENTS},
 		   {"event_time", "nanoseconds", PPROF_WEIGHT, 1000}},
@@ -372,6 +400,7 @@ static const struct pprof_shape timed = {
 		.title = slot_##name_.title,                                                       \
 		.count_name = "events",                                                            \
 		.at_tracepoint = true,                                                             \
+		.name_part = name_value,                                                           \
 		.second_unit = 1000, /* ns */                                                      \
 		.pprof = {.values = {{"events", "count", PPROF_WEIGHT}},                           \
 			  .period_type = "",                                                       \

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "event/arg_place.h"
 #include "event/event_text.h"
 #include "kind/kind.h"
 #include "loop/loop.h"
@@ -104,6 +105,10 @@ int events_add(struct params *params, const struct params *before, const char *w
 	}
 	if (event_text_read(&text, what, &wrong) < 0) {
 		why_set(why, "params.events.%s invalid value: %s", word, wrong.text);
+		return -EINVAL;
+	}
+	if (text.arg && text.type != EVENT_USDT && !arg_place_of(&text)) {
+		why_set(why, "params.events.%s: the argument %u is in no register", word, text.arg);
 		return -EINVAL;
 	}
 	slot = slot_of(params, word);

@@ -14,7 +14,7 @@ LEAST = 100  # samples; 600 are asked for
 CUT_MAX = 0.01
 SHARE_MIN = 0.98
 PROGRAMS = ['chain', 'frames', 'altstack', 'syscalls', 'strands', 'naps', 'hang',
-            'allocations', 'grow', 'pretends', 'flash']
+            'allocations', 'grow', 'pretends', 'flash', 'points']
 FOREVER = 1000
 DEPTHS = [20, 150, 250, 996]
 

@@ -20,28 +20,36 @@
 #define DEPTH  20
 #define NAP_NS 2000000
 
-/* A note as SystemTap's sys/sdt.h, version 3, writes it. */
-#define STATIC_PROBE(name, semaphore)                                                              \
-	__asm__ volatile("990: nop\n"                                                              \
-			 ".pushsection .note.stapsdt, \"?\", \"note\"\n"                           \
-			 ".balign 4\n"                                                             \
-			 ".4byte 992f-991f, 994f-993f, 3\n"                                        \
-			 "991: .asciz \"stapsdt\"\n"                                               \
-			 "992: .balign 4\n"                                                        \
-			 "993: .8byte 990b, _.stapsdt.base, " semaphore "\n"                       \
-			 ".asciz \"points\"\n"                                                     \
-			 ".asciz \"" name "\"\n"                                                   \
-			 ".asciz \"\"\n"                                                           \
-			 "994: .balign 4\n"                                                        \
-			 ".popsection\n"                                                           \
-			 ".ifndef _.stapsdt.base\n"                                                \
+#if defined(__aarch64__)
+#define CONSTANT ""
+#else
+#define CONSTANT "$"
+#endif
+
+/* A note as SystemTap's sys/sdt.h, version 3, writes it. `...`: operands of the arguments. */
+/* clang-format off */
+#define STATIC_PROBE(name, semaphore, args, ...) \
+	__asm__ volatile("990: nop\n" \
+			 ".pushsection .note.stapsdt, \"?\", \"note\"\n" \
+			 ".balign 4\n" \
+			 ".4byte 992f-991f, 994f-993f, 3\n" \
+			 "991: .asciz \"stapsdt\"\n" \
+			 "992: .balign 4\n" \
+			 "993: .8byte 990b, _.stapsdt.base, " semaphore "\n" \
+			 ".asciz \"points\"\n" \
+			 ".asciz \"" name "\"\n" \
+			 ".asciz \"" args "\"\n" \
+			 "994: .balign 4\n" \
+			 ".popsection\n" \
+			 ".ifndef _.stapsdt.base\n" \
 			 ".pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n" \
-			 ".weak _.stapsdt.base\n"                                                  \
-			 ".hidden _.stapsdt.base\n"                                                \
-			 "_.stapsdt.base: .space 1\n"                                              \
-			 ".size _.stapsdt.base, 1\n"                                               \
-			 ".popsection\n"                                                           \
-			 ".endif\n")
+			 ".weak _.stapsdt.base\n" \
+			 ".hidden _.stapsdt.base\n" \
+			 "_.stapsdt.base: .space 1\n" \
+			 ".size _.stapsdt.base, 1\n" \
+			 ".popsection\n" \
+			 ".endif\n" : : __VA_ARGS__)
+/* clang-format on */
 
 volatile unsigned short points_gated_semaphore __attribute__((section(".probes"), used));
 
@@ -93,11 +101,12 @@ LEVEL static uint64_t run_naps(long count)
 LEVEL static long run_statics(long count)
 {
 	long passed = 0;
+	volatile int field = -2;
 
 	for (long i = 0; i < count; i++) {
-		STATIC_PROBE("begun", "0");
+		STATIC_PROBE("begun", "0", "-8@%0 8@" CONSTANT "7 -4@%1", "r"(i % 3), "m"(field));
 		if (points_gated_semaphore) {
-			STATIC_PROBE("gated", "points_gated_semaphore");
+			STATIC_PROBE("gated", "points_gated_semaphore", "", "r"(0L));
 			passed++;
 		}
 	}
