@@ -2,7 +2,7 @@
 /*
  * An argument of an event whose value is a leaf frame (bpf/event.bpf.c, probe/probes/event.c):
  * where it is, in one word, and the part of a stack that stands for its value. Small values are
- * told apart, larger ones by powers of two, so that there are at most 32767 of them.
+ * told apart, larger ones by powers of two, so that a window has room for all.
  */
 #pragma once
 
@@ -29,9 +29,9 @@ enum event_arg_place {
 #define EVENT_ARG_NUMBER(arg) ((int64_t)(int32_t)((arg) >> 32))
 
 /* Parts: of values from 0 on, of those from -1 down, of powers of two, of all below. */
-#define EVENT_VALUES	     16384
+#define EVENT_VALUES	     4096
 #define EVENT_NEGATIVES	     4096
-#define EVENT_POWER_LEAST    14 /* 1 << 14 = EVENT_VALUES */
+#define EVENT_POWER_LEAST    12 /* 1 << 12 = EVENT_VALUES */
 #define EVENT_PART_VALUES    1
 #define EVENT_PART_NEGATIVES (EVENT_PART_VALUES + EVENT_VALUES)
 #define EVENT_PART_POWERS    (EVENT_PART_NEGATIVES + EVENT_NEGATIVES)

@@ -111,13 +111,13 @@ def leaves(profiler, event):
 
 def test_the_value_of_an_argument_is_a_frame(profiler, start):
     watched(start, profiler, {"dug": f"{DIG} arg=1", "ticks": f"{TICK} arg=1", "narrow": f"{TICK} arg=1:1"},
-            ticks=40000, event_time=1)
+            ticks=10000, event_time=1)
     assert leaves(profiler, "dug") == {f"[arg {depth}]": 1 for depth in range(1, DEPTH + 1)}
     ticks = leaves(profiler, "ticks")
-    assert ticks.pop("[arg 2^14 to 2^15-1]") == 16384 and ticks.pop("[arg 2^15 to 2^16-1]") == 40000 - 32768
-    assert ticks == {f"[arg {value}]": 1 for value in range(16384)}
+    assert ticks.pop("[arg 2^12 to 2^13-1]") == 4096 and ticks.pop("[arg 2^13 to 2^14-1]") == 10000 - 8192
+    assert ticks == {f"[arg {value}]": 1 for value in range(4096)}
     narrow = leaves(profiler, "narrow")
-    assert len(narrow) == 256 and sum(narrow.values()) == 40000 and narrow["[arg 255]"] == 40000 // 256
+    assert len(narrow) == 256 and sum(narrow.values()) == 10000 and narrow["[arg 255]"] == 10000 // 256
     assert counted(profiler, "dug", "[arg 7]", view="time", value="count") == 1
 
 
