@@ -40,6 +40,7 @@ struct met_target {
 	uint64_t since_ns, looks;
 	uint64_t read_ns; /* when the maps were read that `files` is from */
 	uint64_t changes; /* event_files.changes then */
+	bool armed;	  /* its maps were read, or can't be */
 	struct event_file *files[PROBE_SLOTS_COUNT]; /* borrowed; NULL: it has none such */
 	struct met_target *next_gone;
 };
@@ -379,7 +380,10 @@ static void visit_target(void *arg, const struct target *target)
 		if (file->error)
 			slot->why = file->why;
 	}
-	if (met && lacks)
+	if (!met)
+		return;
+	met->armed = met->armed || met->read_ns || !target_is_inspected(target);
+	if (lacks)
 		look_again(files, met, target);
 }
 
@@ -519,6 +523,9 @@ void event_files_reselect(struct event_files *files)
 
 bool event_files_are_arming(const struct event_files *files)
 {
+	const struct met_key *key;
+	struct met_target **met;
+
 	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
 		if (files->slots[i].dirty)
 			return true;
@@ -528,6 +535,10 @@ bool event_files_are_arming(const struct event_files *files)
 
 		if (slot->running && slot->epoch == at->epoch &&
 		    (at->state == EVENT_FILE_NEW || at->state == EVENT_FILE_BUSY))
+			return true;
+	}
+	map_each (files->met, pos, key, met) {
+		if (!(*met)->armed)
 			return true;
 	}
 	return false;

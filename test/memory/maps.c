@@ -180,10 +180,10 @@ static int attach(struct test *test, struct why *why)
 		const struct allocator_function *function = &allocator.functions[i];
 
 		if (CALLS_MAPPING & 1U << function->call)
-			points[count++] = (struct uprobe_point){
-				.call = function->call,
-				.offset = function->file_offset,
-				.cookie = COOKIE_CALL(function->call)};
+			points[count++] =
+				(struct uprobe_point){.call = function->call,
+						      .offset = function->file_offset,
+						      .cookie = COOKIE_CALL(function->call)};
 	}
 	int r = tracer_call_programs(test->tracer, &programs);
 	if (r < 0)

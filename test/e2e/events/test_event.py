@@ -223,6 +223,7 @@ def test_events_come_change_and_go(profiler, start):
     events = {"a": f"u:{POINTS}:clock_ns", "b": f"u:{POINTS}:run_ticks"}
     profiler.put_ok({"cmd": {"probe": ["event:a", "event:b"]}, "params": {"events": events}})
     assert profiler.config()["params"]["events"] == events
+    profiler.wait_running("event:b")
     wait_for(lambda: counted(profiler, "b", "run_ticks"), why="the second event")
     assert counted(profiler, "a") == 0, "it is another function now"
     profiler.put_ok({"params": {"events": {"b": events["b"]}}})

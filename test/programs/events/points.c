@@ -4,8 +4,8 @@
  * function of its own (main -> run_NAME -> event_NAME): event_tick() TICKS times; event_nap() NAPS
  * times, 2 ms each; event_dig(), which calls itself DEPTH - 1 times; static probes of the provider
  * `points`, each TICKS times: `begun`, and `gated`, which has a semaphore and is passed only while
- * that isn't 0. Prints what it did, as JSON: counts, and the time of the naps by its own clock; then
- * it stops itself again. With FOREVER it goes on with event_tick().
+ * that isn't 0. Prints what it did, as JSON: counts, and the time of the naps by its own clock;
+ * then it stops itself again. With FOREVER it goes on with event_tick().
  */
 #include <inttypes.h>
 #include <signal.h>
