@@ -94,8 +94,8 @@ static __always_inline uint32_t guard_admits(uint32_t probe)
 	return guard_draws(probe, 0, &second);
 }
 
-/* Returns all bits if the guard has ended a slice lately, else 0: arithmetic instead of a branch, for
- * the verifier follows both ways of each branch in a loop. */
+/* Returns all bits if the guard has ended a slice lately, else 0: arithmetic instead of a branch,
+ * for the verifier follows both ways of each branch in a loop. */
 static __always_inline uint64_t guard_is_current(const struct guard *guard, uint64_t now_ns)
 {
 	return -((now_ns - guard->slice_ns - GUARD_CURRENT_NS) >> 63);

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 
 #define NESTING_MAX 8
+#define TRACEPOINT  "btf_trace_" /* begins the typedefs of tracepoints */
 
 /* The fields that bpf/core/kernel_types.h declares. Fields that the kernel lacks are left out: the
  * programs check for them. */
@@ -320,7 +321,7 @@ static int count_arguments(const struct btf *btf, const char *tracepoint)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
+	snprintf(name, sizeof(name), TRACEPOINT "%s", tracepoint);
 	int id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
 	const struct btf_type *type = id > 0 ? resolve_type(btf, (uint32_t)id) : NULL;
 	if (type && btf_is_ptr(type))
@@ -425,4 +426,24 @@ int ktypes_open(struct ktypes *ktypes)
 		r = add_enum(&excerpt, wanted_enums[i].type, wanted_enums[i].names,
 			     ARRAY_SIZE(wanted_enums[i].names));
 	return r < 0 ? r : write_excerpt(to);
+}
+
+int ktypes_tracepoint(const char *name, void (*each)(void *arg, const char *name), void *arg)
+{
+	_cleanup_(free_btf) struct btf *btf = btf__load_vmlinux_btf();
+
+	if (!btf)
+		return -errno;
+	for (uint32_t id = 1; id < btf__type_cnt(btf); id++) {
+		const struct btf_type *type = btf__type_by_id(btf, id);
+		const char *its =
+			btf_is_typedef(type) ? btf__name_by_offset(btf, type->name_off) : "";
+
+		if (strncmp(its, TRACEPOINT, strlen(TRACEPOINT)) != 0)
+			continue;
+		if (strcmp(its + strlen(TRACEPOINT), name) == 0)
+			return 1;
+		each(arg, its + strlen(TRACEPOINT));
+	}
+	return 0;
 }

@@ -51,3 +51,8 @@ struct ktypes {
 /* Makes the excerpt and fills in *ktypes. Returns a memfd with the excerpt, which the caller owns,
  * or a negative errno: -ENOENT or -ESRCH if the kernel has no BTF; -ENOMEM; others. */
 int ktypes_open(struct ktypes *ktypes);
+
+/* Looks for a tracepoint that BPF programs can have, in the whole of the kernel's types. Calls
+ * each() for all others until it is found. Returns 1; 0: there is none; or a negative errno. Some
+ * 50 ms. */
+int ktypes_tracepoint(const char *name, void (*each)(void *arg, const char *name), void *arg);

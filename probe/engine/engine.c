@@ -102,6 +102,22 @@ static int engine_init_codes(struct engine *engine)
 	return r;
 }
 
+static int engine_init_points(struct engine *engine)
+{
+	const struct engine_setup *setup = &engine->setup;
+	int r = allocators_new(&engine->allocators, setup->loop, setup->urgent, engine->tracer,
+			       engine->targets);
+
+	if (r == 0)
+		r = event_files_new(&engine->event_files, setup->loop, setup->urgent,
+				    engine->targets);
+	if (r < 0)
+		return r;
+	probe_switch_set_points(&engine->sampling, engine->allocators, engine->event_files);
+	targets_on_maps(engine->targets, on_maps, engine);
+	return 0;
+}
+
 static int engine_init(struct engine *engine)
 {
 	const struct engine_setup *setup = &engine->setup;
@@ -150,14 +166,7 @@ static int engine_init(struct engine *engine)
 		r = jfr_new(&engine->jfr, setup->loop, setup->foreign,
 			    targets_table(engine->targets), engine_drain_soon, engine);
 	if (r == 0)
-		r = allocators_new(&engine->allocators, setup->loop, setup->urgent, engine->tracer,
-				   engine->targets);
-	if (r == 0)
-		r = event_files_new(&engine->event_files, setup->loop, setup->urgent,
-				    engine->targets);
-	probe_switch_set_points(&engine->sampling, engine->allocators, engine->event_files);
-	if (r == 0)
-		targets_on_maps(engine->targets, on_maps, engine);
+		r = engine_init_points(engine);
 	if (r == 0)
 		r = times_new(&engine->times, setup->sizes.targets);
 	if (r == 0)

@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "event/event_check.h"
 
-#include <bpf/btf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/file.h"
+#include "capability/ktypes.h"
 #include "event/event_points.h"
 #include "event/near_names.h"
 #include "proc/foreign.h"
 
-#define KALLSYMS   "/proc/kallsyms"
-#define TRACEPOINT "btf_trace_" /* begins the typedefs of tracepoints in the kernel's types */
+#define KALLSYMS    "/proc/kallsyms"
+#define SYMBOLS_MAX (64U << 20)
 #define SYSTEM_CALL                                                                                \
 	"a system call has no tracepoint of its own for BPF programs: t:raw_syscalls:sys_enter "   \
 	"is that of all, and the probe io has those that move bytes"
 
-static void free_btf(struct btf **btf)
-{
-	btf__free(*btf);
-}
-
-static int refuse(const struct event_text *event, const char *what, const struct near_names *near,
-		  struct why *message, struct why *detail)
+static int refuse_name(const struct event_text *event, const char *what,
+		       const struct near_names *near, struct why *message, struct why *detail)
 {
 	struct why meant;
 
@@ -34,26 +32,18 @@ static int refuse(const struct event_text *event, const char *what, const struct
 	return -ENOENT;
 }
 
+static void meet_name(void *arg, const char *name)
+{
+	near_names_meet(arg, name);
+}
+
 static int check_tracepoint(const struct event_text *event, struct why *message, struct why *detail)
 {
-	_cleanup_(free_btf) struct btf *btf = btf__load_vmlinux_btf();
 	struct near_names near = {.word = event->name};
-	size_t prefix = strlen(TRACEPOINT);
 
-	if (!btf)
-		return 0; /* GET says why it can't run */
-	for (uint32_t id = 1; id < btf__type_cnt(btf); id++) {
-		const struct btf_type *type = btf__type_by_id(btf, id);
-		const char *name =
-			btf_is_typedef(type) ? btf__name_by_offset(btf, type->name_off) : NULL;
-
-		if (!name || strncmp(name, TRACEPOINT, prefix) != 0)
-			continue;
-		if (strcmp(name + prefix, event->name) == 0)
-			return 0;
-		near_names_meet(&near, name + prefix);
-	}
-	int r = refuse(event, "tracepoint", &near, message, detail);
+	if (ktypes_tracepoint(event->name, meet_name, &near) != 0)
+		return 0; /* or nobody knows; GET says why it can't run */
+	int r = refuse_name(event, "tracepoint", &near, message, detail);
 	if (strcmp(event->group, "syscalls") == 0)
 		why_set(detail, "%s", SYSTEM_CALL);
 	return r;
@@ -61,22 +51,24 @@ static int check_tracepoint(const struct event_text *event, struct why *message,
 
 static int check_kernel(const struct event_text *event, struct why *message, struct why *detail)
 {
+	_cleanup_buf_ struct buf symbols = BUF_INIT(SYMBOLS_MAX);
 	struct near_names near = {.word = event->name};
-	FILE *symbols = fopen(KALLSYMS, "re");
-	char line[512], name[256], type;
-	bool found = false;
+	char name[256], type, *rest = NULL;
 
-	while (symbols && !found && fgets(line, sizeof(line), symbols)) {
+	if (file_read(AT_FDCWD, KALLSYMS, &symbols) < 0)
+		return 0;
+	buf_char(&symbols, '\0');
+	if (buf_error(&symbols))
+		return 0;
+	for (char *line = strtok_r(symbols.data, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
 		if (sscanf(line, "%*x %c %255s", &type, name) != 2 || !strchr("tTwW", type))
 			continue;
-		found = strcmp(name, event->name) == 0;
-		if (!found)
-			near_names_meet(&near, name);
+		if (strcmp(name, event->name) == 0)
+			return 0;
+		near_names_meet(&near, name);
 	}
-	bool is_read = symbols != NULL;
-	if (symbols)
-		fclose(symbols);
-	return found || !is_read ? 0 : refuse(event, "function", &near, message, detail);
+	return refuse_name(event, "function", &near, message, detail);
 }
 
 static int check_file(const struct event_text *event, struct why *message, struct why *detail)

@@ -75,7 +75,7 @@ static bool any_runs(const struct event_files *files)
 	return false;
 }
 
-static void wake(struct event_files *files, uint64_t at_ns)
+static void wake_files(struct event_files *files, uint64_t at_ns)
 {
 	if (!files->timer.active || at_ns < files->timer.at_ns)
 		loop_timer_set(files->loop, &files->timer, at_ns);
@@ -212,7 +212,7 @@ static void tell_stopped(struct event_files *files)
 }
 
 /* Begins the next job: what a target waits for comes first. */
-static void step(struct event_files *files)
+static void begin_job(struct event_files *files)
 {
 	open_events(files);
 	for (struct event_file *at = files->all; at && !files->working; at = at->next) {
@@ -265,8 +265,8 @@ void event_file_attached(struct event_file *file, const struct event_attached *r
 	why_set(&file->why, "%s", result->why);
 	if (file->error == -ESRCH)
 		file->epoch = 0; /* another process may open it: it is looked for anew */
-	step(files);
-	wake(files, loop_now_ns() + (file->error ? SWEEP_NS : 0));
+	begin_job(files);
+	wake_files(files, loop_now_ns() + (file->error ? SWEEP_NS : 0));
 }
 
 void event_file_detached(struct event_file *file)
@@ -275,8 +275,8 @@ void event_file_detached(struct event_file *file)
 
 	files->working = false;
 	file->state = EVENT_FILE_NEW; /* it is freed, or wanted again */
-	step(files);
-	wake(files, loop_now_ns());
+	begin_job(files);
+	wake_files(files, loop_now_ns());
 }
 
 /* ---- targets ---- */
@@ -333,12 +333,12 @@ static void look_again(struct event_files *files, struct met_target *met,
 				    : (met->looks - ARRAY_SIZE(looks_after_ns) + 1) * LATER_NS;
 
 	if (met->since_ns + after_ns > now_ns) {
-		wake(files, met->since_ns + after_ns);
+		wake_files(files, met->since_ns + after_ns);
 	} else if (rate_take(&files->looks, now_ns)) {
 		met->looks++;
 		targets_look_at(files->targets, target);
 	} else {
-		wake(files, now_ns + LOOK_EVERY_NS);
+		wake_files(files, now_ns + LOOK_EVERY_NS);
 	}
 }
 
@@ -420,10 +420,10 @@ static void sweep_targets(void *arg)
 			files->slots[i].dirty = false;
 		}
 		targets_each(files->targets, visit_target, files);
-		wake(files, loop_now_ns() + SWEEP_NS);
+		wake_files(files, loop_now_ns() + SWEEP_NS);
 	}
 	drop_met(files, !any_runs(files));
-	step(files);
+	begin_job(files);
 	drop_files(files);
 }
 
@@ -492,7 +492,7 @@ void event_files_start(struct event_files *files, enum probe probe, const struct
 	slot->running = slot->dirty = true;
 	slot->stopped = NULL;
 	files->changes++;
-	wake(files, loop_now_ns());
+	wake_files(files, loop_now_ns());
 }
 
 void event_files_stop(struct event_files *files, enum probe probe, void (*stopped)(void *arg),
@@ -505,13 +505,13 @@ void event_files_stop(struct event_files *files, enum probe probe, void (*stoppe
 	slot->stopped = stopped;
 	slot->stopped_arg = arg;
 	close_programs(slot);
-	step(files);
+	begin_job(files);
 }
 
 void event_files_refresh(struct event_files *files)
 {
 	if (any_runs(files))
-		wake(files, loop_now_ns() + SOON_NS);
+		wake_files(files, loop_now_ns() + SOON_NS);
 }
 
 void event_files_reselect(struct event_files *files)

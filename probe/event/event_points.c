@@ -224,7 +224,7 @@ static int read_image(struct finding_points *finding)
 	return r;
 }
 
-static void explain(const struct finding_points *finding, int error, struct why *why)
+static void explain_error(const struct finding_points *finding, int error, struct why *why)
 {
 	const struct event_text *event = finding->event;
 	bool is_static = event->type == EVENT_USDT;
@@ -277,6 +277,6 @@ int event_points_find(int fd, const struct event_text *event, bool with_return,
 	if (r == 0 && !points->count)
 		r = -ENOENT;
 	if (r < 0)
-		explain(finding, r, why);
+		explain_error(finding, r, why);
 	return r;
 }

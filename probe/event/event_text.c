@@ -24,6 +24,12 @@ static const struct {
 	{"usdt:", EVENT_USDT},
 };
 
+/* Copies a text that is shorter than EVENT_WHAT_BYTES. */
+static void move_text(char to[EVENT_WHAT_BYTES], const char *text)
+{
+	memcpy(to, text, strlen(text) + 1);
+}
+
 /* Cuts what is behind the last colon off the text, into `last`. Returns false if there is none. */
 static bool cut_last(char *text, char *last)
 {
@@ -31,7 +37,7 @@ static bool cut_last(char *text, char *last)
 
 	if (!colon)
 		return false;
-	strcpy(last, colon + 1); /* shorter than `text`, which has the same room */
+	move_text(last, colon + 1);
 	*colon = '\0';
 	return true;
 }
@@ -72,17 +78,17 @@ static bool is_printable(const char *text)
 }
 
 /* Divides the text behind the prefix, which is in event->path. */
-static bool divide(struct event_text *event)
+static bool divide_text(struct event_text *event)
 {
 	switch (event->type) {
 	case EVENT_TRACEPOINT:
 		if (!cut_last(event->path, event->name))
 			return false;
-		strcpy(event->group, event->path);
+		move_text(event->group, event->path);
 		event->path[0] = '\0';
 		return is_identifier(event->group) && is_identifier(event->name);
 	case EVENT_KERNEL:
-		strcpy(event->name, event->path);
+		move_text(event->name, event->path);
 		event->path[0] = '\0';
 		return is_identifier(event->name);
 	case EVENT_USDT:
@@ -105,9 +111,9 @@ int event_text_read(struct event_text *event, const char *text, struct why *why)
 			continue;
 		if (strlen(text) >= sizeof(event->path))
 			break;
-		strcpy(event->path, text + prefix);
+		move_text(event->path, text + prefix);
 		event->type = types[i].type;
-		if (cut_arg(event, event->path) && is_printable(event->path) && divide(event))
+		if (cut_arg(event, event->path) && is_printable(event->path) && divide_text(event))
 			return 0;
 		break;
 	}

@@ -23,7 +23,7 @@ static void sort_names(struct near_names *near, const char *name)
 
 		while (left[at] != best)
 			at++;
-		strcpy(sorted[kept++], best);
+		memcpy(sorted[kept++], best, strlen(best) + 1);
 		left[at] = left[--count];
 	}
 	memcpy(near->found, sorted, sizeof(sorted));

@@ -346,8 +346,10 @@ static int reconcile_probes(struct session *session, struct why *why)
 		why_set(why, "/proc can't be read: %s", strerror(-r));
 		return r;
 	}
-	if (session->phase == SESSION_PARTING || session->phase == SESSION_TURNING)
+	if (session->phase == SESSION_PARTING || session->phase == SESSION_TURNING) {
+		engine_set_changing(engine, wanted);
 		return 0; /* comes back here when the window was read */
+	}
 	if (session->phase == SESSION_STOPPED) {
 		r = tell_engine(session, &session->wanted.params, why);
 		if (r == 0 && !wanted)
