@@ -389,7 +389,7 @@ FUZZERS     := $(patsubst test/fuzz/%.c,$(FUZZBUILD)/%,$(wildcard test/fuzz/fuzz
 FUZZOBJECTS := $(patsubst %.c,$(FUZZBUILD)/%.o,$(filter-out probe/main.c,$(SOURCES))) \
                $(ASSETS)
 # Of each: together as many seconds of the machine's processors, however many targets there are.
-FUZZ_TOGETHER := 200
+FUZZ_TOGETHER := 120
 FUZZ_SECONDS  ?= $(shell expr $(FUZZ_TOGETHER) / $(words $(FUZZERS)))
 $(FUZZBUILD)/%.o: %.c | $(SKELETONS)
 	@mkdir -p $(@D)

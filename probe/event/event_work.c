@@ -74,8 +74,11 @@ static void attach_done(struct job *job, bool finished)
 
 	if (finished) {
 		symbol_file_hold(work->file, &work->opening);
-		result = (struct event_attached){TAKE_PTR(work->uprobes), work->is_overlay,
-						 work->is_same, work->error, work->why.text};
+		result.uprobes = TAKE_PTR(work->uprobes);
+		result.is_overlay = work->is_overlay;
+		result.is_same = work->is_same;
+		result.error = work->error;
+		result.why = work->why.text;
 	}
 	event_file_attached(work->of, &result);
 }

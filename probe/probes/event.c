@@ -361,7 +361,7 @@ static const struct part_row *name_value(unsigned number, struct part_named *roo
 	else if (number < EVENT_PART_POWERS)
 		snprintf(text, PART_NAME_BYTES, "[arg -%u]", number - EVENT_PART_NEGATIVES + 1);
 	else if (number == EVENT_PART_BELOW)
-		snprintf(text, PART_NAME_BYTES, "[arg below -%u]", EVENT_NEGATIVES);
+		snprintf(text, PART_NAME_BYTES, "[arg below -%d]", EVENT_NEGATIVES);
 	else
 		snprintf(text, PART_NAME_BYTES, "[arg 2^%u to 2^%u-1]", number - EVENT_PART_POWERS,
 			 number - EVENT_PART_POWERS + 1);
