@@ -6,13 +6,17 @@
  *	  -> which files, which way, how many bytes -> the stack, counted
  *
  * sys_enter is needed for the time in the call alone. It is attached if that is asked for.
+ *
+ * Requests of an io_uring are events with a begin and an end: at their submission the stack, at
+ * their completion, anywhere, the bytes.
  */
 #define GUARD_SKIPPED_NS 60ULL
 #define MEMO_BY_PLACE
-#include "bpf/stack/probe_take.h"
+#include "bpf/stack/probe_halves.h"
 #include "bpf/io/begun.h"
 #include "bpf/io/descriptor.h"
 #include "bpf/io/moved.h"
+#include "bpf/io/ring_request.h"
 
 /* 1: the time in the call is counted as well. */
 uint32_t io_timed;
@@ -102,6 +106,58 @@ int end_thread(void *ctx)
 {
 	if (io_timed)
 		begun_forget();
+	return 0;
+}
+
+/* ---- io_uring ---- */
+
+SEC("raw_tp/io_uring_submit_req")
+int begin_request(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct io_kiocb *request = (const void *)ctx->args[0];
+
+	if (ring_way(BPF_CORE_READ(request, opcode)) != RING_NOTHING)
+		probe_begin_user(ctx, PROBE_IO, (uint64_t)request);
+	return 0;
+}
+
+/* Counts what a request has moved, for the stack of its submission. */
+static __always_inline void count_request(struct half_event *ended, uint32_t part, uint64_t bytes)
+{
+	struct stack_count more = {
+		.weight = bytes * ended->weight, .samples = 1, .events = ended->weight};
+	uint64_t window = current_window();
+
+	ended->key.part = part;
+	if (!add_count(window, &ended->key, &more))
+		return;
+	count_sample(PROBE_IO);
+	if (!io_timed)
+		return;
+	ended->key.part |= PART_SECOND;
+	more.weight = (bpf_ktime_get_ns() - ended->began_ns) * ended->weight;
+	add_count(window, &ended->key, &more);
+}
+
+SEC("raw_tp/io_uring_complete")
+int end_request(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct io_kiocb *request = (const void *)ctx->args[1];
+	struct half_event ended;
+	enum ring_way way;
+	int32_t result;
+
+	if (!request || !half_end(PROBE_IO, (uint64_t)request, &ended))
+		return 0;
+	if (ended.window == current_window())
+		half_waits(ended.window, &ended.key, -1);
+	result = ring_result(ctx);
+	way = ring_way(BPF_CORE_READ(request, opcode));
+	if (result >= 0)
+		count_request(&ended,
+			      IO_PART(way == RING_OUT ? IO_WRITE : IO_READ,
+				      file_kind((const void *)BPF_CORE_READ(request, file))),
+			      result);
 	return 0;
 }
 

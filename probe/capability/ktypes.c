@@ -75,6 +75,8 @@ static const struct {
 	{"gendisk", {"disk_name", "queue"}},
 	{"request_queue", {"mq_ops"}},
 	{"request", {"bio", "__data_len"}},
+	{"io_kiocb", {"file", "opcode"}},
+	{"io_uring_cqe", {"res"}},
 	{"uprobe_task", {"return_instances", "xol_vaddr", "vaddr"}},
 	{"return_instance", {"stack", "orig_ret_vaddr", "next"}},
 	{"xol_area", {"vaddr"}},
@@ -386,6 +388,8 @@ int ktypes_open(struct ktypes *ktypes)
 		return errno ? -errno : -ENOENT;
 	if (!to)
 		return -ENOMEM;
+	if (count_arguments(from, "io_uring_submit_req") == 1)
+		ktypes->ring_arguments = count_arguments(from, "io_uring_complete");
 	ktypes->has_switch_state = count_arguments(from, "sched_switch") >= 4;
 	ktypes->has_switch_end = count_arguments(from, "sched_exit_tp") >= 1;
 	ktypes->has_run_delay = has_field(from, "sched_info", "run_delay");

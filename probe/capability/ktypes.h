@@ -28,15 +28,18 @@ struct ktypes {
 	/* of the tracepoint balance_dirty_pages: twelve, eight since 6.17; 0: there is none */
 	int throttle_arguments;
 	bool has_fault_tracepoints; /* page_fault_user, page_fault_kernel (not on all processors) */
-	bool has_socket_lengths;    /* sock_send_length, sock_recv_length (since 6.3) */
-	bool has_socket_states;	    /* inet_sock_set_state */
-	bool has_socket_ends;	    /* tcp_destroy_sock */
-	bool has_send_begin;	    /* tcp_sendmsg_locked: TCP has made room for a send's bytes */
-	int retransmit_args;	    /* of tcp_retransmit_skb: 3, the last is an error; 2; 0: none */
-	bool has_rss_counters;	/* resident pages are in percpu counters of the mm (since 6.2) */
-	bool has_task_rss;	/* resident pages are also counted in each thread (before 6.2) */
-	uint32_t cpu_values_at; /* bytes: offset of pptrs, the pointer to a per-CPU array's values,
-				   in struct bpf_array; 0: unknown */
+	/* of io_uring_complete: 3, the last is the entry (since 6.13); more, the fourth is the
+	 * result; 0: there is none, or no io_uring_submit_req (since 6.2) */
+	int ring_arguments;
+	bool has_socket_lengths; /* sock_send_length, sock_recv_length (since 6.3) */
+	bool has_socket_states;	 /* inet_sock_set_state */
+	bool has_socket_ends;	 /* tcp_destroy_sock */
+	bool has_send_begin;	 /* tcp_sendmsg_locked: TCP has made room for a send's bytes */
+	int retransmit_args;	 /* of tcp_retransmit_skb: 3, the last is an error; 2; 0: none */
+	bool has_rss_counters;	 /* resident pages are in percpu counters of the mm (since 6.2) */
+	bool has_task_rss;	 /* resident pages are also counted in each thread (before 6.2) */
+	uint32_t cpu_values_at;	 /* bytes: offset of pptrs, the pointer to a per-CPU array's values,
+				    in struct bpf_array; 0: unknown */
 	/* A CPU's vm_event_states (counters of memory management) can be found: bytes from the
 	 * CPU's struct rq to them. */
 	bool has_vm_events;

@@ -11,6 +11,9 @@
 #include "profile/view.h"
 #include "select/param.h"
 
+#define RINGS_MAX 4096 /* requests of io_urings that go on at a time */
+#define NO_RINGS  "what io_uring moves is not seen"
+
 struct io_params {
 	int64_t time; /* count the time in the calls as well */
 };
@@ -55,6 +58,16 @@ static const struct view_row views[VIEWS] = {
 			 .pprof = &in_call},
 };
 
+/* Has programs on io_uring loaded, where the kernel tells of requests. */
+static void choose_rings(struct io_bpf *bpf, int arguments)
+{
+	bpf_program__set_autoload(bpf->progs.begin_request, arguments >= 3);
+	bpf_program__set_autoload(bpf->progs.end_request, arguments >= 3);
+	bpf->rodata->ring_has_entry = arguments == 3;
+	bpf->rodata->halves_max = RINGS_MAX;
+	bpf_map__set_max_entries(bpf->maps.halves, RINGS_MAX);
+}
+
 static struct io_bpf *open_io(const struct load_from *from)
 {
 	struct io_bpf *bpf = tracer_open(from->tracer, io);
@@ -65,6 +78,7 @@ static struct io_bpf *open_io(const struct load_from *from)
 	io_numbers_fill(bpf->rodata->io_calls, bpf->rodata->io_narrow_calls);
 	bpf_program__set_autoattach(bpf->progs.begin_call, false);
 	bpf_program__set_autoattach(bpf->progs.end_thread, false);
+	choose_rings(bpf, tracer_ktypes(from->tracer)->ring_arguments);
 	return bpf;
 }
 
@@ -107,6 +121,13 @@ static void stop_calls(struct probe_run *run)
 	tracer_unload(&run->own);
 }
 
+static const char *calls_limit(const struct tracer *tracer)
+{
+	const struct ktypes *types = tracer_ktypes(tracer);
+
+	return types && types->ring_arguments < 3 ? NO_RINGS : "";
+}
+
 const struct kind probe_io = {
 	.name = "io",
 	.title = "I/O",
@@ -128,4 +149,5 @@ const struct kind probe_io = {
 	.loads = io_loads,
 	.start = start_calls,
 	.stop = stop_calls,
+	.limit = calls_limit,
 };

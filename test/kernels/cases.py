@@ -14,7 +14,7 @@ LEAST = 100  # samples; 600 are asked for
 CUT_MAX = 0.01
 SHARE_MIN = 0.98
 PROGRAMS = ['chain', 'frames', 'altstack', 'syscalls', 'strands', 'naps', 'hang',
-            'allocations', 'grow', 'pretends', 'flash', 'points']
+            'allocations', 'grow', 'pretends', 'flash', 'points', 'rings']
 FOREVER = 1000
 DEPTHS = [20, 150, 250, 996]
 
@@ -299,7 +299,11 @@ def check_moved(results):
     sent = sum(int(line.rsplit(' ', 1)[1]) for line in net.text.splitlines()
                if re.search(r'(^|;)nc;.*\[send\];\[tcp\] [0-9]+$', line))
     need(sent == 409600, 'nc: %d bytes sent' % sent)
-    others = {}
+    rings = results['moved-rings']
+    need(rings.status == 0, 'rings: %s' % rings.text[-200:])
+    rung = Profile(rings.text).total('ring_read', '[read]', '[file]')
+    need(rung in (0, 81920), 'rings: %d bytes read' % rung)
+    others = {'rings': 'run' if rung else 'no'}
     for probe in ('blkio', 'readahead', 'writeback'):
         result = results['moved-' + probe]
         need(result.status == 0 or 'tracepoint' in result.text or 'needs' in result.text,

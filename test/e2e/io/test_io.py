@@ -57,6 +57,36 @@ def test_each_call_is_counted_with_the_bytes_that_it_moved(profiler, start, work
     assert not any(profiler.probe("io")["lost"].values()), profiler.probe("io")["lost"]
 
 
+def rings(start, profiler, work, **params):
+    """The program `rings`, profiled while it runs once: what it says."""
+    target = start("rings", work)
+    wait_for(lambda: stands_by(target) or target.popen.poll() is not None, why="it stands by")
+    if target.popen.poll() == 77:
+        pytest.skip("io_uring is not allowed here")
+    profile_io(profiler, target, **params)
+    if "io_uring" in profiler.probe("io").get("unseen", ""):
+        pytest.skip(profiler.probe("io")["unseen"])
+    let_go(target)
+    return answer(target)
+
+
+def test_requests_of_an_io_uring_count_for_who_submitted_them(profiler, start, work):
+    truth = rings(start, profiler, work)
+    in_bytes, in_calls = ask(profiler), ask(profiler, value="count")
+    for function, moved in truth.items():
+        assert sums(in_bytes, function) == {to: b for to, (_, b) in moved.items()}, function
+        assert sums(in_calls, function) == {to: n for to, (n, _) in moved.items()}, function
+    assert {"main", "ring_read", "submit"} <= in_bytes.frames()
+    assert not any(profiler.probe("io")["lost"].values()), profiler.probe("io")["lost"]
+
+
+def test_the_time_of_a_request_is_until_its_completion(profiler, start, work):
+    rings(start, profiler, work, io_time=1)
+    timed = ask(profiler, value="time")
+    assert 190_000 <= timed.total("ring_wait", "submit") < 2_000_000
+    assert timed.total("ring_read", "submit") < timed.total("ring_wait", "submit")
+
+
 def test_a_failed_call_counts_nothing(profiler, start, work):
     truth = moves(start, profiler, work)
     assert truth["move_failing"] == truth["move_interrupted"] == {}
