@@ -484,6 +484,10 @@ check-pythons: ## profile every CPython from 3.8 on that is found, in PYTHON_ROO
 check-javas: ## profile every Java VM that is found, in JAVAS too: 8, 11, 17, 21, 25 (half an hour)
 	$(MAKE) e2e JAVAS_HERE=$(JAVAS) E2E_TESTS="$(wildcard test/e2e/java/test_*.py)"
 
+.PHONY: check-together
+check-together: ## all probes at once on PostgreSQL, redis, a Java VM and Python for 5 minutes (root)
+	TOGETHER_SECONDS=300 $(MAKE) e2e BESIDE=1 E2E_TESTS=test/e2e/io/test_together.py PYTESTFLAGS=-s
+
 .PHONY: check-storm
 check-storm: ## start 1,000 processes a second in a container for 30 s, three times, and hold names and memory (root, podman, minutes)
 	STORM_SECONDS=30 STORMS=3 $(MAKE) e2e BESIDE=1 E2E_TESTS=test/e2e/containers/test_containers_storm.py PYTESTFLAGS=-s

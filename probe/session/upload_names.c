@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,8 @@
 #include "base/utf8.h"
 #include "output/pprof/protobuf.h"
 #include "kind/kind.h"
+
+#define SERIES_BYTES 80
 
 /* Numbers of fields in push/v1/push.proto and types/v1/types.proto. */
 enum {
@@ -51,13 +54,24 @@ static void add_label(struct buf *out, struct buf *label, const char *name, cons
 	protobuf_bytes(out, SERIES_LABELS, label->data, label->len);
 }
 
-void push_request(struct buf *out, const struct upload_names *names, enum probe probe,
-		  const struct upload_piece *piece)
+/* Writes the name of a series: of a second value that of its files, as a metric's name may be. */
+static void name_series(enum probe probe, enum view view, char name[SERIES_BYTES])
 {
+	snprintf(name, SERIES_BYTES, "%s",
+		 view == VIEW_ALL ? kind_get(probe)->upload.series : view_get(probe, view)->folder);
+	for (char *c = name; *c; c++)
+		*c = isalnum((unsigned char)*c) ? *c : '_';
+}
+
+void push_request(struct buf *out, const struct upload_names *names, enum probe probe,
+		  enum view view, const struct upload_piece *piece)
+{
+	char name[SERIES_BYTES];
 	_cleanup_buf_ struct buf series = BUF_INIT(SIZE_MAX);
 	_cleanup_buf_ struct buf inner = BUF_INIT(SIZE_MAX);
 
-	add_label(&series, &inner, "__name__", kind_get(probe)->upload.series);
+	name_series(probe, view, name);
+	add_label(&series, &inner, "__name__", name);
 	add_label(&series, &inner, "service_name", names->service);
 	if (names->host[0])
 		add_label(&series, &inner, "host", names->host);

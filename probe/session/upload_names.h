@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "bpf/shared/probe.h"
+#include "profile/view.h"
 #include "session/upload_pieces.h"
 
 #define PUSH_TARGET "/push.v1.PusherService/Push"
@@ -18,9 +19,9 @@ struct upload_names {
 	const char *machine;
 };
 
-/* Writes a push.v1.PushRequest: one series with one pprof. */
+/* Writes a push.v1.PushRequest: one series, of a view of the probe, with one pprof. */
 void push_request(struct buf *out, const struct upload_names *names, enum probe probe,
-		  const struct upload_piece *piece);
+		  enum view view, const struct upload_piece *piece);
 
 /*
  * Writes path and query of /ingest: gala-gopher's name of the probe, with a suffix that tells

@@ -35,6 +35,7 @@ struct uploads {
 struct upload_window {
 	struct uploads *uploads;
 	enum probe probe;
+	enum view view;
 	enum pyroscope_api api;
 	int64_t from, until;
 	uint64_t period_ns;
@@ -167,7 +168,7 @@ static void describe_window(const struct upload_window *window, char *what, size
 
 	localtime_r(&from, &local);
 	strftime(moment, sizeof(moment), "%H:%M:%S", &local);
-	snprintf(what, bytes, "%s %s", kind_get(window->probe)->name, moment);
+	snprintf(what, bytes, "%s %s", view_get(window->probe, window->view)->folder, moment);
 }
 
 static void send_piece(const struct upload_window *window, const struct upload_piece *piece)
@@ -184,7 +185,7 @@ static void send_piece(const struct upload_window *window, const struct upload_p
 	if (window->api == PYROSCOPE_PUSH) {
 		buf_str(&target, PUSH_TARGET);
 		body.texts.content_type = PUSH_TYPE;
-		push_request(&body.bytes, &names, window->probe, piece);
+		push_request(&body.bytes, &names, window->probe, window->view, piece);
 	} else {
 		ingest_target(&target, &names, window->probe, piece, window->from, window->until,
 			      window->period_ns);
@@ -225,12 +226,15 @@ static void window_rendered(void *arg, struct render *render)
 	check_closed(uploads);
 }
 
-void uploads_add(struct uploads *uploads, struct profile *profile, const struct params *params)
+/* Has a view of a profile rendered and sent. */
+static void add_view(struct uploads *uploads, struct profile *profile, const struct params *params,
+		     enum view view)
 {
 	struct upload_window *window = malloc(sizeof(*window));
 	bool push = uploads->params.pyroscope_api == PYROSCOPE_PUSH;
 	struct render question = {
 		.profile = profile,
+		.second = view == VIEW_SECOND,
 		.node = TREE_ROOT,
 		.host = uploads->setup.host,
 		.lines = uploads->hurries ? NULL : uploads->setup.lines,
@@ -242,9 +246,13 @@ void uploads_add(struct uploads *uploads, struct profile *profile, const struct 
 	};
 
 	if (window)
-		*window = (struct upload_window){
-			uploads,       profile->probe, push ? PYROSCOPE_PUSH : PYROSCOPE_INGEST,
-			profile->from, profile->until, profile->period_ns};
+		*window = (struct upload_window){uploads,
+						 profile->probe,
+						 view,
+						 push ? PYROSCOPE_PUSH : PYROSCOPE_INGEST,
+						 profile->from,
+						 profile->until,
+						 profile->period_ns};
 	if (!window || render_submit(uploads->setup.bulk, &question) < 0) {
 		log_error("no memory to upload a window of %s", kind_get(profile->probe)->name);
 		sender_count_loss(uploads->sender, SENDER_UNWRITABLE, 1);
@@ -252,6 +260,15 @@ void uploads_add(struct uploads *uploads, struct profile *profile, const struct 
 		return;
 	}
 	uploads->rendering++;
+}
+
+void uploads_add(struct uploads *uploads, struct profile *profile, const struct params *params)
+{
+	add_view(uploads, profile, params, VIEW_ALL);
+	/* /ingest has no name for it; without stacks nobody asked for it */
+	if (uploads->params.pyroscope_api == PYROSCOPE_PUSH && profile->second &&
+	    profile->second->weight)
+		add_view(uploads, profile, params, VIEW_SECOND);
 }
 
 void uploads_hurry(struct uploads *uploads)

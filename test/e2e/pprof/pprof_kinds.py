@@ -25,3 +25,19 @@ KINDS = {
     "block": Kind({("contentions", "count"), ("delay", "nanoseconds")}, ("contentions", "count")),
     "wall": Kind({("wall", "nanoseconds")}, ("cpu", "nanoseconds")),
 }
+
+NONE = ("", "")
+# Groups of stackprobe's own: a server takes any name.
+OWN = {
+    "io": Kind({("io", "bytes"), ("calls", "count")}, NONE),
+    "io_time": Kind({("io_time", "nanoseconds"), ("calls", "count")}, NONE),
+    "event": Kind({("events", "count")}, NONE),
+    "event_time": Kind({("event_time", "nanoseconds"), ("calls", "count")}, NONE),
+}
+
+
+def kind_of_name(name):
+    """The kind of a series; of an event's the name has that of the event within."""
+    if name.startswith("event_"):
+        name = "event_time" if name.endswith("_time") else "event"
+    return KINDS.get(name) or OWN.get(name)

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from pprof import Refused
-from pprof_kinds import KINDS
+from pprof_kinds import KINDS, OWN, kind_of_name
 
 MIB = 1 << 20
 SAMPLES_MAX = 16_000
@@ -78,8 +78,8 @@ def period_missing(profile):
 
 def type_unknown(profile, name=None):
     types, period = set(map(tuple, profile.sample_types)), tuple(profile.period_type)
-    kinds = KINDS.values() if name is None else [KINDS[name]] if name in KINDS else []
-    if not any(types <= kind.types and period == kind.period for kind in kinds):
+    kinds = [*KINDS.values(), *OWN.values()] if name is None else [kind_of_name(name)]
+    if not any(kind and types <= kind.types and period == kind.period for kind in kinds):
         yield f"{sorted(types)} of period {period} is nothing that {name or 'any name'} has"
 
 

@@ -101,6 +101,11 @@ def test_each_probe_has_its_types(run):
         assert {type for one in of_probe(run.server.stored, probe) for type in one.types} == TYPES_OF[probe], probe
 
 
+def library_of(pid, name):
+    with open(f"/proc/{pid}/maps") as maps:
+        return next(line.split()[-1] for line in maps if name in line and " r-xp " in line)
+
+
 @pytest.mark.parametrize("probe", PROBES)
 def test_it_is_what_the_files_have(run, probe):
     assert run.files[probe].total() > 50
@@ -173,6 +178,33 @@ def test_get_and_metrics_tell_how_it_goes(run):
     assert {told[name] for name in ("retries_total", "maybe_twice_total", "waiting", "waiting_bytes")} == {"0"}
     causes = re.findall(r'^stackprobe_upload_lost_total\{cause="(\w+)"\} 0$', run.metrics, re.M)
     assert set(causes) == set(run.end["lost"])
+
+
+WRITES = """
+import os, time
+file = os.open("/dev/null", os.O_WRONLY)
+while True:
+    os.write(file, b"x" * 100)
+    time.sleep(0.001)
+"""
+
+
+def test_second_values_are_series_of_their_own(uploader, start):
+    """Where they are asked for; of offcpu's probe, which has none, there is no such series."""
+    daemon = uploader()
+    target = start(Path("/usr/bin/python3"), "-c", WRITES)
+    with Pyroscope(delay=0) as server:
+        daemon.send(server, pids=[target.pid], probes=("io", "event:writes", "offcpu"), io_time=1, event_time=1,
+                    events={"writes": f"u:{library_of(target.pid, 'libc.so')}:write"})  # fmt: skip
+        wait_windows(server, 2, probes=("io", "event:writes"))
+        daemon.end(server)
+        assert_whole(server)
+        types = {type for one in server.stored for type in one.types}
+    assert {"io:io:bytes::", "io_time:io_time:nanoseconds::", "io_time:calls:count::"} <= types, types
+    assert {"event_writes:events:count::", "event_writes_time:event_time:nanoseconds::"} <= types, types
+    assert sum(server.totals("io_time:calls:count::", "probe").values()) == \
+        sum(server.totals("io:calls:count::", "probe").values()) > 0  # fmt: skip
+    assert not any(type.startswith("off_cpu_") for type in types)
 
 
 def test_a_program_that_sleeps_has_windows_without_a_sample(uploader, start):

@@ -120,7 +120,7 @@ static void a_push_has_series_and_labels_and_the_pprof(void **state)
 	_cleanup_buf_ struct buf out = BUF_INIT(SIZE_MAX);
 
 	(void)state;
-	push_request(&out, &names, PROBE_ONCPU, &of_all);
+	push_request(&out, &names, PROBE_ONCPU, VIEW_ALL, &of_all);
 	assert_int_equal(buf_error(&out), 0);
 	assert_int_equal((unsigned char)out.data[1], out.len - 2);
 	assert_int_equal(out.len, sizeof(expected) - 1);
@@ -133,7 +133,7 @@ static void a_push_is_valid_utf8_whatever_the_host_is_called(void **state)
 	_cleanup_buf_ struct buf out = BUF_INIT(SIZE_MAX);
 
 	(void)state;
-	push_request(&out, &odd, PROBE_OFFCPU, &of_all);
+	push_request(&out, &odd, PROBE_OFFCPU, VIEW_ALL, &of_all);
 	assert_int_equal(buf_error(&out), 0);
 	assert_non_null(memmem(out.data, out.len, "h\xef\xbf\xbd\xc3\xa9", 6));
 	assert_non_null(memmem(out.data, out.len, "off_cpu", 7));
@@ -144,7 +144,7 @@ static void a_push_that_finds_no_room_says_so(void **state)
 	_cleanup_buf_ struct buf out = BUF_INIT(16);
 
 	(void)state;
-	push_request(&out, &names, PROBE_ONCPU, &of_all);
+	push_request(&out, &names, PROBE_ONCPU, VIEW_ALL, &of_all);
 	assert_true(buf_error(&out) < 0);
 }
 
