@@ -59,10 +59,22 @@ static bool is_word(const char *word)
 	return len > 0 && len < EVENT_WORD_BYTES && !word[len];
 }
 
+/* Returns the slot whose probe is still called by that name, though nobody names it any more; or
+ * -ENOENT. Two probes of one name would be taken for each other. */
+static int last_slot_of(const struct params *params, const char *word)
+{
+	for (unsigned i = 0; i < PROBE_SLOTS_COUNT; i++) {
+		if (!events_at(params, i)->word[0] &&
+		    strcmp(kind_get(PROBE_SLOT_FIRST + i)->slot->word, word) == 0)
+			return (int)i;
+	}
+	return -ENOENT;
+}
+
 /* Returns a slot for a new name: one that never had another name, else one that is free again. */
 static int choose_slot(const struct params *params, const struct params *before, struct why *why)
 {
-	int named = 0, found = -1;
+	int named = 0, left_out = 0, found = -1;
 
 	for (int i = PROBE_SLOTS_COUNT - 1; i >= 0; i--) {
 		enum probe probe = PROBE_SLOT_FIRST + i;
@@ -71,8 +83,11 @@ static int choose_slot(const struct params *params, const struct params *before,
 			named++;
 			continue;
 		}
-		if ((before && events_at(before, (unsigned)i)->word[0]) ||
-		    !kind_is_free(probe, loop_now_ns()))
+		if (before && events_at(before, (unsigned)i)->word[0]) {
+			left_out++;
+			continue;
+		}
+		if (!kind_is_free(probe, loop_now_ns()))
 			continue;
 		if (found < 0 || !kind_exists(probe) || kind_exists(PROBE_SLOT_FIRST + found))
 			found = i;
@@ -83,9 +98,11 @@ static int choose_slot(const struct params *params, const struct params *before,
 		why_set(why, "params.events has more than %d events", PROBE_SLOTS_COUNT);
 		return -E2BIG;
 	}
-	why_set(why,
-		"params.events: all places of events are taken by others, which end or ended less "
-		"than a minute ago: try again in a minute");
+	why_set(why, "params.events: all %d places of events are taken%s", PROBE_SLOTS_COUNT,
+		left_out ? ", for those that this body leaves out have not ended: leave them out "
+			   "first, and name others a minute later"
+			 : " by others, which end or ended less than a minute ago: try again in a "
+			   "minute");
 	return -EBUSY;
 }
 
@@ -114,6 +131,8 @@ int events_add(struct params *params, const struct params *before, const char *w
 	slot = slot_of(params, word);
 	if (slot < 0)
 		slot = slot_of(before, word);
+	if (slot < 0)
+		slot = last_slot_of(params, word);
 	if (slot < 0)
 		slot = choose_slot(params, before, why);
 	if (slot < 0)

@@ -3,7 +3,8 @@
  * Events that params name: {"events": {"reads": "u:/usr/lib/libx.so:read"}} is the probe
  * event:reads. Each has one of the PROBE_SLOTS_COUNT slots among the probes, and keeps it while it
  * is named. A slot gets another name some time after its probe has stopped, when nothing of the
- * earlier one is still being written. Loop thread only.
+ * earlier one is still being written; a name that comes again before that gets its slot again. Loop
+ * thread only.
  */
 #pragma once
 
@@ -19,7 +20,7 @@ void events_clear(struct params *params);
 /*
  * Names an event. `before`: params in force, which may name it already. Returns 0, or with a
  * sentence in `why` -EINVAL for a wrong name or text, -E2BIG for one too many, -EBUSY if all slots
- * that are left were used until a moment ago.
+ * that are left are used by events in force, or were until a moment ago.
  */
 int events_add(struct params *params, const struct params *before, const char *word,
 	       const char *what, struct why *why);
