@@ -317,6 +317,8 @@ UNITFLAGS_test_target_room := $(TARGETFLAGS) -Wl,--wrap=log_write
 UNITFLAGS_test_target_runtime := $(TARGETFLAGS) $(foreach f,runtime_ask table_python table_hotspot,-Wl,--wrap=$f)
 UNITFLAGS_test_target_select := $(TARGETFLAGS)
 $(BUILD)/test/unit/java/code/test_jvmcode_real: | $(TOLD)
+$(BUILD)/test/unit/event/test_event_points: | $(filter %/points %/gowork,$(PROGRAMS))
+$(BUILD)/test/unit/event/test_event_check: | build/test/programs/points
 $(BUILD)/test/unit/java/files/test_agent: $(BUILD)/stackprobe-agent.so
 # How many run at a time; and those that hold a processor's time against a clock, which run alone.
 UNITS_ALONE := $(addprefix $(BUILD)/test/unit/,loop/test_worker symbol/test_debugfile)

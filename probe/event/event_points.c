@@ -17,8 +17,9 @@
 #define MACHINE EM_X86_64
 #endif
 
-#define CODE_BYTES	64
-#define ARGUMENTS_MAX	6 /* in registers: all of them must still be there at the point */
+#define CODE_BYTES	64    /* looked through for a place where a point is cheap */
+#define CODE_MAX	16384 /* of a function that is looked through for loops */
+#define ARGUMENTS_MAX	6     /* in registers: all of them must still be there at the point */
 #define STRINGS_MAX	(16u * 1024 * 1024) /* of a table that is looked through for near names */
 #define SYMBOLS_MAX	(1024u * 1024)
 #define BATCH		256
@@ -31,6 +32,8 @@ struct finding_points {
 	const struct event_text *event;
 	bool with_return;
 	struct event_points *points;
+	uint64_t begins[EVENT_POINTS_MAX]; /* of functions that were met, in the file */
+	size_t begins_count;
 	struct near_names *near;
 };
 
@@ -51,17 +54,62 @@ static int add_point(struct finding_points *finding, const struct uprobe_point *
 
 /* ---- functions ---- */
 
+/* Jumps of a function to places behind its begin, up to that of a point. */
+struct point_loop {
+	uint64_t begin, point;
+	bool found;
+};
+
+static void meet_jump(void *arg, const struct uprobe_site_jump *jump)
+{
+	struct point_loop *loop = arg;
+
+	loop->found |=
+		!jump->by_slot && jump->address > loop->begin && jump->address <= loop->point;
+}
+
+/* Returns whether a point so far behind the function's begin is passed once a call: no loop has it.
+ * Of a function that is too large to be looked through this is known if only endbr64 is before it.
+ */
+static bool is_passed_once(const struct finding_points *finding, uint64_t begin, uint64_t bytes,
+			   const uint8_t *code, uint32_t behind)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	struct point_loop loop = {.begin = begin, .point = begin + behind};
+	_cleanup_free_ uint8_t *all = bytes && bytes <= CODE_MAX ? malloc((size_t)bytes) : NULL;
+
+	if (!all || elf_pread(finding->fd, all, (size_t)bytes, begin) < 0)
+		return behind == sizeof(endbr64) && memcmp(code, endbr64, sizeof(endbr64)) == 0;
+	uprobe_site_jumps(all, (size_t)bytes, begin, meet_jump, &loop);
+	return !loop.found;
+}
+
 /* Returns how many bytes behind the function's begin a point is cheap; 0: at the begin. */
-static uint32_t cheap_place(const struct finding_points *finding, uint64_t offset, uint64_t bytes)
+static uint32_t cheap_place(const struct finding_points *finding, uint64_t begin, uint64_t bytes)
 {
 	struct uprobe_site site = {0};
 	uint8_t code[CODE_BYTES];
 	size_t most = bytes && bytes < CODE_BYTES ? (size_t)bytes : CODE_BYTES;
 
-	if (elf_pread(finding->fd, code, most, offset) < 0)
+	if (elf_pread(finding->fd, code, most, begin) < 0)
 		return 0;
 	uprobe_site_find(code, most, ARGUMENTS_MAX, &site);
-	return site.emulated && !(finding->with_return && site.pushed) ? site.offset : 0;
+	if (!site.offset || (finding->with_return && site.pushed))
+		return 0;
+	return is_passed_once(finding, begin, bytes, code, site.offset) ? site.offset : 0;
+}
+
+/* Remembers a function. Returns 0, -EEXIST: it was met before, or -E2BIG. */
+static int add_begin(struct finding_points *finding, uint64_t begin)
+{
+	for (size_t i = 0; i < finding->begins_count; i++) {
+		if (finding->begins[i] == begin)
+			return -EEXIST;
+	}
+	if (finding->begins_count == EVENT_POINTS_MAX)
+		return -E2BIG;
+	finding->begins[finding->begins_count++] = begin;
+	return 0;
 }
 
 static int meet_function(void *arg, size_t name, const Elf64_Sym *symbol)
@@ -73,14 +121,19 @@ static int meet_function(void *arg, size_t name, const Elf64_Sym *symbol)
 	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
 	    !symbol_offset(&finding->image, symbol->st_value, &point.offset))
 		return 0;
+	int r = add_begin(finding, point.offset);
+	if (r < 0)
+		return r == -EEXIST ? 0 : r;
 	point.offset += cheap_place(finding, point.offset, symbol->st_size);
 	return add_point(finding, &point);
 }
 
 static int find_function(struct finding_points *finding, const char *const *name)
 {
-	int r = symbol_lookup(finding->fd, &finding->image.dynsym, name, 1, meet_function, finding);
+	int r;
 
+	finding->begins_count = 0;
+	r = symbol_lookup(finding->fd, &finding->image.dynsym, name, 1, meet_function, finding);
 	return r < 0 ? r
 		     : symbol_lookup(finding->fd, &finding->image.symtab, name, 1, meet_function,
 				     finding);

@@ -336,6 +336,37 @@ static void file_offsets_become_linked_addresses(void **state)
 	assert_false(elf_address_of(segments, 0, 0x1000, &address));
 }
 
+static void linked_addresses_become_file_offsets_in_any_segment(void **state)
+{
+	static const struct elf_image image = {
+		.segments = {{0x1000, 0x500, 0x401000}, {0x3000, 0x10, 0x700000}},
+		.segments_count = 2,
+		.data = {{0x5000, 0x20, 0x600000}, {0x9000, 0x20, 0x401400}},
+		.data_count = 2,
+	};
+	static const struct elf_image none = {.segments = {{0x1000, 0x500, 0x401000}},
+					      .data = {{0x5000, 0x20, 0x600000}}};
+	uint64_t offset = 1;
+
+	(void)state;
+	assert_true(elf_offset_of(&image, 0x401000, &offset) && offset == 0x1000);
+	assert_true(elf_offset_of(&image, 0x4014ff, &offset) && offset == 0x14ff);
+	assert_true(elf_offset_of(&image, 0x70000f, &offset) && offset == 0x300f);
+	assert_true(elf_offset_of(&image, 0x600000, &offset) && offset == 0x5000);
+	assert_true(elf_offset_of(&image, 0x60001f, &offset) && offset == 0x501f);
+	/* where segments overlap, the code's counts */
+	assert_true(elf_offset_of(&image, 0x401400, &offset) && offset == 0x1400);
+	offset = 1;
+	assert_false(elf_offset_of(&image, 0x400fff, &offset));
+	assert_false(elf_offset_of(&image, 0x401500, &offset));
+	assert_false(elf_offset_of(&image, 0x600020, &offset));
+	assert_false(elf_offset_of(&image, 0, &offset));
+	assert_false(elf_offset_of(&image, UINT64_MAX, &offset));
+	assert_false(elf_offset_of(&none, 0x401000, &offset));
+	assert_false(elf_offset_of(&none, 0x600000, &offset));
+	assert_int_equal(offset, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -349,6 +380,7 @@ int main(void)
 		cmocka_unit_test(build_ids_of_any_shape_are_bounded),
 		cmocka_unit_test(a_debuglink_with_a_path_is_no_debuglink),
 		cmocka_unit_test(file_offsets_become_linked_addresses),
+		cmocka_unit_test(linked_addresses_become_file_offsets_in_any_segment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
