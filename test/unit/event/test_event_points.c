@@ -255,9 +255,59 @@ static void a_name_that_is_too_long_for_a_symbol_is_missing(void **state)
 	}
 }
 
-/* ---- points that are cheap ---- */
+#if defined(__x86_64__) /* the files that are made are of it */
 
-#if defined(__x86_64__)
+/* ---- symbols of one name ---- */
+
+/* Finds the function f in a file with these symbols; the code is zeros. */
+static int find_f(const struct symbol_plan *symbols, size_t count)
+{
+	const struct elf_plan plan = {.symbols = symbols, .symbols_count = count};
+	_cleanup_close_ int fd = elf_file(&plan);
+
+	return find_in(fd, "u:/made:f", NULL, false);
+}
+
+static void functions_of_one_name_are_all_points(void **state)
+{
+	static const struct symbol_plan symbols[] = {
+		FUNCTION("f", 0x20, 8), FUNCTION("g", 0x28, 8), FUNCTION("f", 0x30, 8),
+		FUNCTION("f", 0x20, 8), /* the same again */
+	};
+
+	(void)state;
+	assert_int_equal(find_f(symbols, ARRAY_SIZE(symbols)), 0);
+	assert_int_equal(points.count, 2);
+	assert_int_equal(points.all[0].offset, CODE_OFFSET + 0x20);
+	assert_int_equal(points.all[1].offset, CODE_OFFSET + 0x30);
+}
+
+static void data_in_the_code_is_no_function(void **state)
+{
+	static const struct symbol_plan symbols[] = {
+		{"f", 0x20, 8, STT_OBJECT, STB_GLOBAL, false},
+		{"f", 0x28, 8, STT_NOTYPE, STB_GLOBAL, false},
+		{"f", 0x30, 8, STT_SECTION, STB_LOCAL, false},
+	};
+
+	(void)state;
+	assert_int_equal(find_f(symbols, ARRAY_SIZE(symbols)), -ENOENT);
+}
+
+static void more_functions_than_points_are_refused(void **state)
+{
+	static struct symbol_plan symbols[EVENT_POINTS_MAX + 1];
+
+	(void)state;
+	for (uint32_t i = 0; i < ARRAY_SIZE(symbols); i++)
+		symbols[i] = (struct symbol_plan)FUNCTION("f", 4 + 4 * i, 4);
+	assert_int_equal(find_f(symbols, EVENT_POINTS_MAX), 0);
+	assert_int_equal(points.count, EVENT_POINTS_MAX);
+	assert_int_equal(find_f(symbols, EVENT_POINTS_MAX + 1), -E2BIG);
+	assert_string_equal(why.text, "/made has more than 128 such points");
+}
+
+/* ---- points that are cheap ---- */
 
 /* Returns how far behind its begin the point of a function of such code is. */
 static uint64_t point_of_code(const void *code, size_t bytes, bool with_return)
@@ -643,6 +693,9 @@ int main(void)
 		cmocka_unit_test(only_functions_are_near_names),
 		cmocka_unit_test(a_name_that_is_too_long_for_a_symbol_is_missing),
 #if defined(__x86_64__)
+		cmocka_unit_test(functions_of_one_name_are_all_points),
+		cmocka_unit_test(data_in_the_code_is_no_function),
+		cmocka_unit_test(more_functions_than_points_are_refused),
 		cmocka_unit_test(a_point_is_where_a_probe_is_cheap),
 		cmocka_unit_test(where_the_return_is_wanted_nothing_is_pushed_before_the_point),
 		cmocka_unit_test(a_point_is_passed_once_a_call),
