@@ -181,12 +181,12 @@ int at_return(struct pt_regs *ctx)
 SEC("uprobe")
 int at_session(struct pt_regs *ctx)
 {
+	if (event_off)
+		return 1;
 	if (event_timed && is_at_return(ctx)) {
 		take_return(ctx);
 		return 0;
 	}
-	if (event_off)
-		return 1;
 	count_hit();
 	return take_event(ctx, event_arg_of_point ? bpf_get_attach_cookie(ctx) : event_arg)
 		       ? 0
@@ -199,6 +199,8 @@ int at_tracepoint(void *ctx)
 	struct taking taking = {.weight = 1, .part = part_of_arg(ctx, event_arg)};
 	struct stack_key key;
 
+	if (event_off)
+		return 0;
 	count_hit();
 	probe_take_as(ctx, event_probe, NULL, &taking, &key);
 	return 0;

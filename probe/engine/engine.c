@@ -292,7 +292,12 @@ void engine_on_slow(struct engine *engine,
 
 void engine_set_max_overhead(struct engine *engine, unsigned percent)
 {
+	bool is_more = !percent || percent > engine->max_overhead;
+
 	tracer_set_budget(engine->tracer, percent);
+	if (is_more && percent != engine->max_overhead)
+		probe_switch_retry(&engine->sampling);
+	engine->max_overhead = percent;
 }
 
 void engine_drain(struct engine *engine, void (*done)(void *arg), void *arg)

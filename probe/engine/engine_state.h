@@ -41,6 +41,7 @@ struct engine {
 	struct allocators *allocators;
 	struct event_files *event_files;
 	bool changing;
+	unsigned max_overhead; /* percent; 0: no limit */
 	struct agents *agents;
 	struct jfr *jfr;
 	struct java_wish java;

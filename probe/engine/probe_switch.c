@@ -100,6 +100,16 @@ void probe_switch_hold(struct probe_switch *sampling, uint32_t probes)
 	}
 }
 
+void probe_switch_retry(struct probe_switch *sampling)
+{
+	for (int probe = 0; probe < PROBE_COUNT; probe++) {
+		if (!sampling->failures[probe].gave_up)
+			continue;
+		sampling->failures[probe].gave_up = false;
+		start_probe(sampling, probe);
+	}
+}
+
 /* Has a probe that samples take over what was changed. */
 static int restart_probe(struct probe_switch *sampling, enum probe probe, struct why *why)
 {
@@ -131,8 +141,13 @@ int probe_switch_set_values(struct probe_switch *sampling, enum probe probe,
 		return 0;
 	sampling->settings[probe] = *values;
 	failure->gave_up = failure->held = false;
-	if (!waits)
+	if (!waits && !kind_get(probe)->slot)
 		return restart_probe(sampling, probe, why);
+	/* An event fails by itself alone. */
+	if (sampling->running & 1u << probe)
+		stop_probe(sampling, probe);
+	else if (!waits)
+		return 0;
 	start_probe(sampling, probe); /* it is still wanted */
 	return 0;
 }

@@ -39,6 +39,9 @@ void probe_switch_set(struct probe_switch *sampling, uint32_t probes);
 /* Stops these of the probes that sample until their values are changed. */
 void probe_switch_hold(struct probe_switch *sampling, uint32_t probes);
 
+/* Starts those again that gave up. */
+void probe_switch_retry(struct probe_switch *sampling);
+
 /*
  * Change the clock's period, or the values of a probe's own params; at once if it samples. Errors
  * as tracer_start().

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,7 @@ static int check_file(const struct event_text *event, struct why *message, struc
 	const struct foreign foreign = {.root_fd = FOREIGN_HERE, .path = event->path};
 	_cleanup_close_ int fd = foreign_open(&foreign, NULL);
 	_cleanup_free_ struct event_points *points = malloc(sizeof(*points));
-	char whole[2 * EVENT_WHAT_BYTES];
+	char whole[2 * EVENT_WHAT_BYTES], real[PATH_MAX];
 	struct near_names near = {.word = event->name};
 
 	if (event->type == EVENT_USDT) {
@@ -85,8 +86,14 @@ static int check_file(const struct event_text *event, struct why *message, struc
 	}
 	if (fd < 0 || !points)
 		return 0; /* a container may have it */
+	if (realpath(event->path, real) && strcmp(real, event->path) != 0) {
+		why_set(message, "%s is a link", event->path);
+		why_set(detail, "%s is a link: processes have mapped %.800s, name that",
+			event->path, real);
+		return -ENOENT;
+	}
 	int r = event_points_find(fd, event, false, points, &near, detail);
-	if (r != -ENOENT && r != -ENOEXEC && r != -ENODATA)
+	if (r != -ENOENT && r != -ENOEXEC && r != -ENODATA && r != -ENOLINK)
 		return 0;
 	why_set(message, "%s has no such %s", event->path,
 		r == -ENODATA		    ? "argument"

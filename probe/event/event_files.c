@@ -23,11 +23,16 @@
 
 /*
  * When the mappings of a target that lacks a file are read again, after it was met: libraries are
- * mapped some time after the exec, or by the program itself; then every LATER_NS.
+ * mapped some time after the exec, or by the program itself; then after LATER_NS, and each time
+ * after twice as long.
  */
 static const uint64_t looks_after_ns[] = {0, 20 * NS_PER_MS, 100 * NS_PER_MS, NS_PER_S,
 					  3 * NS_PER_S};
-#define LATER_NS (10 * NS_PER_S)
+#define LATER_NS	(10 * NS_PER_S)
+#define LATER_DOUBLINGS 6		/* up to 10 minutes */
+#define LONG_SWEEP_NS	(5 * NS_PER_MS) /* of a sweep, at most: a longer one was interrupted */
+#define REST		20 /* a sweep is followed by this many times its length without one */
+#define TRY_AGAIN_NS	(10 * NS_PER_S) /* what failed for want of memory, time or descriptors */
 
 struct met_key {
 	uint64_t pid, id;
@@ -41,6 +46,7 @@ struct met_target {
 	uint64_t read_ns; /* when the maps were read that `files` is from */
 	uint64_t changes; /* event_files.changes then */
 	bool armed;	  /* its maps were read, or can't be */
+	uint32_t wanted;  /* slots (1 << n) that want the target, then */
 	struct event_file *files[PROBE_SLOTS_COUNT]; /* borrowed; NULL: it has none such */
 	struct met_target *next_gone;
 };
@@ -56,6 +62,7 @@ struct event_files {
 	uint64_t changes; /* grows whenever what targets' files are may be otherwise */
 	bool working;	  /* a job is under way */
 	struct loop_timer timer;
+	uint64_t rests_until_ns; /* no sweep begins before */
 	struct rate looks;
 };
 
@@ -77,6 +84,8 @@ static bool any_runs(const struct event_files *files)
 
 static void wake_files(struct event_files *files, uint64_t at_ns)
 {
+	if (at_ns < files->rests_until_ns)
+		at_ns = files->rests_until_ns;
 	if (!files->timer.active || at_ns < files->timer.at_ns)
 		loop_timer_set(files->loop, &files->timer, at_ns);
 }
@@ -211,11 +220,20 @@ static void tell_stopped(struct event_files *files)
 	}
 }
 
+/* Returns whether an error may pass by itself. */
+static bool is_passing(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -ETIMEDOUT;
+}
+
 /* Begins the next job: what a target waits for comes first. */
 static void begin_job(struct event_files *files)
 {
 	open_events(files);
 	for (struct event_file *at = files->all; at && !files->working; at = at->next) {
+		if (at->state == EVENT_FILE_FAILED && is_passing(at->error) &&
+		    loop_now_ns() - at->failed_ns >= TRY_AGAIN_NS)
+			at->state = EVENT_FILE_NEW;
 		if (at->state == EVENT_FILE_NEW && is_wanted(at) &&
 		    !slot_of(files, at->probe)->opens)
 			attach_file(at);
@@ -263,6 +281,7 @@ void event_file_attached(struct event_file *file, const struct event_attached *r
 		      : file->same    ? EVENT_FILE_SAME
 				      : EVENT_FILE_NEW;
 	why_set(&file->why, "%s", result->why);
+	file->failed_ns = loop_now_ns();
 	if (file->error == -ESRCH)
 		file->epoch = 0; /* another process may open it: it is looked for anew */
 	begin_job(files);
@@ -297,7 +316,7 @@ static void list_region(void *arg, const struct region_view *region)
 	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
 		const struct event_slot *slot = &listing->files->slots[i];
 
-		if (slot->running && !listing->met->files[i] &&
+		if (listing->met->wanted & 1u << i && !listing->met->files[i] &&
 		    strcmp(symbol_file_path(region->file), slot->event.path) == 0)
 			listing->met->files[i] = file_get(listing->files, PROBE_SLOT_FIRST + i,
 							  region->file, &place);
@@ -328,9 +347,10 @@ static void look_again(struct event_files *files, struct met_target *met,
 		       const struct target *target)
 {
 	uint64_t now_ns = loop_now_ns();
+	uint64_t late = met->looks - ARRAY_SIZE(looks_after_ns);
 	uint64_t after_ns = met->looks < ARRAY_SIZE(looks_after_ns)
 				    ? looks_after_ns[met->looks]
-				    : (met->looks - ARRAY_SIZE(looks_after_ns) + 1) * LATER_NS;
+				    : LATER_NS << (late < LATER_DOUBLINGS ? late : LATER_DOUBLINGS);
 
 	if (met->since_ns + after_ns > now_ns) {
 		wake_files(files, met->since_ns + after_ns);
@@ -342,46 +362,66 @@ static void look_again(struct event_files *files, struct met_target *met,
 	}
 }
 
+/* Returns the running slots (1 << n) that want the target. */
+static uint32_t slots_wanting(const struct event_files *files, const struct target *target)
+{
+	uint32_t wanted = 0;
+
+	for (uint32_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
+		if (files->slots[i].running &&
+		    targets_will_want(files->targets, target, PROBE_SLOT_FIRST + i))
+			wanted |= 1u << i;
+	}
+	return wanted;
+}
+
+/* Lists the target's files anew if they may be others. */
+static void list_files(struct event_files *files, struct met_target *met,
+		       const struct target *target, uint32_t wanted)
+{
+	struct listing listing = {files, target, met};
+	uint64_t read_ns = address_space_read_ns(target->space);
+
+	if (met->changes == files->changes && met->read_ns == read_ns && met->wanted == wanted)
+		return;
+	memset(met->files, 0, sizeof(met->files));
+	met->changes = files->changes;
+	met->read_ns = read_ns;
+	met->wanted = wanted;
+	address_space_each(target->space, list_region, &listing);
+}
+
+/* Notes that a target has a file. */
+static void meet_file(struct event_slot *slot, struct event_file *file)
+{
+	slot->with_file++;
+	file->seen_ns = loop_now_ns();
+	if (file->same)
+		file->same->seen_ns = file->seen_ns;
+	if (file->error)
+		slot->why = file->why;
+}
+
 static void visit_target(void *arg, const struct target *target)
 {
 	struct event_files *files = arg;
-	struct met_target *met = NULL;
+	uint32_t wanted = slots_wanting(files, target);
+	struct met_target *met = wanted ? met_get(files, target) : NULL;
 	bool lacks = false;
 
-	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
-		struct event_slot *slot = &files->slots[i];
-
-		if (!slot->running ||
-		    !targets_will_want(files->targets, target, PROBE_SLOT_FIRST + (uint32_t)i))
-			continue;
-		met = met ? met : met_get(files, target);
-		if (!met)
-			return;
-		if (met->sweep != files->sweep &&
-		    (met->changes != files->changes ||
-		     met->read_ns != address_space_read_ns(target->space))) {
-			struct listing listing = {files, target, met};
-
-			memset(met->files, 0, sizeof(met->files));
-			met->changes = files->changes;
-			met->read_ns = address_space_read_ns(target->space);
-			address_space_each(target->space, list_region, &listing);
-		}
-		met->sweep = files->sweep;
-		slot->targets++;
-		struct event_file *file = met->files[i];
-		lacks = lacks || !file;
-		if (!file)
-			continue;
-		slot->with_file++;
-		file->seen_ns = loop_now_ns();
-		if (file->same)
-			file->same->seen_ns = file->seen_ns;
-		if (file->error)
-			slot->why = file->why;
-	}
 	if (!met)
 		return;
+	list_files(files, met, target, wanted);
+	met->sweep = files->sweep;
+	for (uint32_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
+		if (!(wanted & 1u << i))
+			continue;
+		files->slots[i].targets++;
+		if (met->files[i])
+			meet_file(&files->slots[i], met->files[i]);
+		else
+			lacks = true;
+	}
 	met->armed = met->armed || met->read_ns || !target_is_inspected(target);
 	if (lacks)
 		look_again(files, met, target);
@@ -411,6 +451,7 @@ static void drop_met(struct event_files *files, bool all)
 static void sweep_targets(void *arg)
 {
 	struct event_files *files = arg;
+	uint64_t began_ns = loop_now_ns(), took_ns;
 
 	if (any_runs(files)) {
 		files->sweep++;
@@ -420,6 +461,11 @@ static void sweep_targets(void *arg)
 			files->slots[i].dirty = false;
 		}
 		targets_each(files->targets, visit_target, files);
+		took_ns = loop_now_ns() - began_ns;
+		if (took_ns > LONG_SWEEP_NS)
+			took_ns = LONG_SWEEP_NS;
+		/* With thousands of targets that come and go, sweeps would take all the time. */
+		files->rests_until_ns = loop_now_ns() + REST * took_ns;
 		wake_files(files, loop_now_ns() + SWEEP_NS);
 	}
 	drop_met(files, !any_runs(files));

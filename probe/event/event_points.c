@@ -31,6 +31,7 @@ struct finding_points {
 	struct elf_image image;
 	const struct event_text *event;
 	bool with_return;
+	bool is_indirect; /* the program chooses at its start which function it is */
 	struct event_points *points;
 	uint64_t begins[EVENT_POINTS_MAX]; /* of functions that were met, in the file */
 	size_t begins_count;
@@ -118,6 +119,7 @@ static int meet_function(void *arg, size_t name, const Elf64_Sym *symbol)
 	struct uprobe_point point = {.call = CALL_SIZE};
 
 	(void)name;
+	finding->is_indirect |= ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
 	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
 	    !symbol_offset(&finding->image, symbol->st_value, &point.offset))
 		return 0;
@@ -292,6 +294,11 @@ static void explain_error(const struct finding_points *finding, int error, struc
 			"%s is Go's, and returns of Go's functions can't be probed, for its stacks "
 			"move: leave event_time 0",
 			event->path);
+	} else if (error == -ENOLINK) {
+		why_set(why,
+			"%s of %s is one of several functions, which programs choose at their "
+			"start (IFUNC): name that one",
+			event->name, event->path);
 	} else if (error == -ENODATA) {
 		why_set(why, "%s:%s of %s has no argument %u, or not where it can be read",
 			event->group, event->name, event->path, event->arg);
@@ -327,6 +334,8 @@ int event_points_find(int fd, const struct event_text *event, bool with_return,
 		r = with_return && finding->image.is_go ? -EOPNOTSUPP : 0;
 	if (r == 0)
 		r = event->type == EVENT_USDT ? find_static(finding) : find_functions(finding);
+	if (r == 0 && finding->is_indirect)
+		r = -ENOLINK;
 	if (r == 0 && !points->count)
 		r = -ENOENT;
 	if (r < 0)

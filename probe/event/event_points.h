@@ -21,7 +21,8 @@ struct event_points {
 /*
  * Finds an event of a file. `with_return`: the returns are wanted as well, so a point must be where
  * these can be probed. `near` (NULL: not wanted) gets names like that of an event that isn't there.
- * Returns 0, or with a sentence in `why` -ENOENT: the file has no such event; -ENOEXEC: it is no
+ * Returns 0, or with a sentence in `why` -ENOENT: the file has no such event; -ENOLINK: it is
+ * chosen at a program's start; -ENODATA: it has no such argument; -ENOEXEC: it is no
  * ELF file of this machine; -E2BIG; -ENOTSUP; -EBADMSG; an errno of reading.
  */
 int event_points_find(int fd, const struct event_text *event, bool with_return,

@@ -28,7 +28,8 @@ struct event_file {
 	bool is_overlay;
 	int error;
 	struct why why;
-	uint64_t seen_ns; /* when a target was seen to map it, loop_now_ns() */
+	uint64_t failed_ns; /* when the last job ended */
+	uint64_t seen_ns;   /* when a target was seen to map it, loop_now_ns() */
 };
 
 struct event_slot {

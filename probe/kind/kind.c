@@ -18,7 +18,9 @@ const struct kind *kind_get(enum probe probe)
 int kind_find(const char *name)
 {
 	for (int i = 0; i < PROBE_COUNT; i++) {
-		if (kind_exists(i) && strcasecmp(kinds[i]->name, name) == 0)
+		const struct kind_slot *slot = kinds[i]->slot;
+
+		if ((!slot || slot->is_named) && strcasecmp(kinds[i]->name, name) == 0)
 			return i;
 	}
 	return -ENOENT;
@@ -35,15 +37,21 @@ void kind_define(enum probe probe, const char *word)
 {
 	struct kind_slot *slot = kinds[probe]->slot;
 
+	slot->is_named = true;
 	snprintf(slot->word, sizeof(slot->word), "%s", word);
 	snprintf(slot->name, sizeof(slot->name), "event:%s", slot->word);
 	snprintf(slot->title, sizeof(slot->title), "Event %s", slot->word);
-	snprintf(slot->folder, sizeof(slot->folder), "event:%s-time", slot->word);
+	snprintf(slot->folder, sizeof(slot->folder), "event:%s.time", slot->word);
 	snprintf(slot->second_title, sizeof(slot->second_title), "Time in %s", slot->word);
 	snprintf(slot->series, sizeof(slot->series), "event_%s", slot->word);
 	for (char *c = slot->series; *c; c++)
 		*c = *c == '-' ? '_' : *c; /* a metric's name has none */
 	snprintf(slot->app, sizeof(slot->app), "stackprobe-event-%s", slot->word);
+}
+
+void kind_undefine(enum probe probe)
+{
+	kinds[probe]->slot->is_named = false;
 }
 
 bool kind_is_free(enum probe probe, uint64_t now_ns)

@@ -110,10 +110,11 @@ struct kind_slot {
 	char word[EVENT_WORD_BYTES];	    /* the user's; "": nobody has defined it */
 	char name[EVENT_WORD_BYTES + 8];    /* event:WORD */
 	char title[EVENT_WORD_BYTES + 8];   /* Event WORD */
-	char folder[EVENT_WORD_BYTES + 16]; /* of its second view: event:WORD-time */
+	char folder[EVENT_WORD_BYTES + 16]; /* of its second view: event:WORD.time */
 	char second_title[EVENT_WORD_BYTES + 16];
 	char series[EVENT_WORD_BYTES + 8];
 	char app[EVENT_WORD_BYTES + 24];
+	bool is_named; /* the params in force name it */
 	bool is_on;
 	uint64_t free_ns; /* loop_now_ns() */
 };
@@ -207,6 +208,9 @@ bool kind_exists(enum probe probe);
 
 /* Gives a probe that a user defines its names. Loop thread; nobody may use the earlier ones. */
 void kind_define(enum probe probe, const char *word);
+
+/* Has kind_find() find such a probe no more; its names stay. */
+void kind_undefine(enum probe probe);
 
 /* Returns whether such a probe may get other names now. */
 bool kind_is_free(enum probe probe, uint64_t now_ns);

@@ -51,7 +51,7 @@ static struct event_run runs[PROBE_SLOTS_COUNT];
 
 /* ---- the object ---- */
 
-static struct event_bpf *open_event(const struct load_from *from, enum probe probe)
+static struct event_bpf *open_slot(const struct load_from *from, enum probe probe)
 {
 	struct event_bpf *bpf = tracer_open(from->tracer, event);
 	int session;
@@ -79,7 +79,7 @@ LOADABLE_FUNCTIONS(event)
 #define EVENT_OBJECT(number, name)                                                                 \
 	static struct event_bpf *open_##name(const struct load_from *from)                         \
 	{                                                                                          \
-		return open_event(from, PROBE_##number);                                           \
+		return open_slot(from, PROBE_##number);                                            \
 	}                                                                                          \
 	OWN_LOADABLE(name, event)
 
@@ -180,7 +180,7 @@ static int copy_program(int *to, const struct bpf_program *program)
 }
 
 /* Points of an earlier text are gone: from now on hits are of this one. */
-static void open_points(void *arg)
+static void open_event(void *arg)
 {
 	const struct event_run *event = arg;
 	struct event_bpf *bpf = tracer_own_bpf(event->run->own);
@@ -207,9 +207,8 @@ static int attach_file(struct event_run *event, const struct event_bpf *bpf)
 		return r;
 	}
 	event->of_file = true;
-	bpf->bss->event_off = 1;
 	event_files_start(event->run->event_files, event->run->probe,
-			  &(struct event_wish){&event->event, timed, programs, open_points, event});
+			  &(struct event_wish){&event->event, timed, programs, open_event, event});
 	return 0;
 }
 
@@ -284,10 +283,38 @@ static void set_hit_cost(struct event_run *event)
 	event->hit_ns = costs[event->event.type] * (twice ? 2 : 1);
 }
 
+/* Takes an event's hooks off; points in files go later. From now on nothing is counted. */
+static void close_event(struct event_run *event)
+{
+	struct event_bpf *bpf = tracer_own_bpf(event->run->own);
+
+	bpf->bss->event_off = 1;
+	unhook_event(event);
+}
+
+/* Attaches the event. Earlier points in files may still be there: it opens when they are gone. */
+static int begin_event(struct event_run *event, struct why *why)
+{
+	struct probe_run *run = event->run;
+	bool had_files = event->of_file;
+	int r = event_text_read(&event->event, event->settings.what, why);
+
+	event->of_file = false;
+	if (r == 0)
+		r = attach_event(event, why);
+	if (event->of_file)
+		return r;
+	event->of_file = had_files; /* until these are detached */
+	if (had_files)
+		event_files_stop(run->event_files, run->probe, r == 0 ? open_event : NULL, event);
+	else if (r == 0)
+		open_event(event);
+	return r;
+}
+
 static int start_event(struct probe_run *run, struct why *why)
 {
 	struct event_run *event = &runs[run->probe - PROBE_SLOT_FIRST];
-	const struct event_settings *wanted = run->settings;
 	int r = 0;
 
 	kind_get(run->probe)->slot->is_on = true;
@@ -297,14 +324,9 @@ static int start_event(struct probe_run *run, struct why *why)
 	if (r < 0)
 		return r;
 	event->run = run;
-	unhook_event(event);
-	if (event->of_file)
-		event_files_stop(run->event_files, run->probe, NULL, NULL);
-	event->of_file = false;
-	event->settings = *wanted;
-	r = event_text_read(&event->event, wanted->what, why);
-	if (r == 0)
-		r = attach_event(event, why);
+	close_event(event);
+	event->settings = *(const struct event_settings *)run->settings;
+	r = begin_event(event, why);
 	if (r < 0)
 		return r;
 	set_hit_cost(event);
@@ -320,9 +342,10 @@ static int start_event(struct probe_run *run, struct why *why)
 
 static void event_detached(void *arg)
 {
-	struct probe_run *run = arg;
+	struct event_run *event = arg;
 
-	tracer_unload(&run->own);
+	event->of_file = false;
+	tracer_unload(&event->run->own);
 }
 
 /* The programs stay until nothing is attached to them any more. */
@@ -333,11 +356,11 @@ static void stop_event(struct probe_run *run)
 
 	slot->is_on = false;
 	slot->free_ns = loop_now_ns() + REST_NS;
-	if (!event->run)
+	if (!event->run || !run->own)
 		return;
-	unhook_event(event);
+	close_event(event);
 	if (event->of_file)
-		event_files_stop(run->event_files, run->probe, event_detached, run);
+		event_files_stop(run->event_files, run->probe, event_detached, event);
 	else
 		tracer_unload(&run->own);
 }

@@ -304,17 +304,23 @@ static bool watch_clock(struct cleaner *cleaner)
 	return boot_s >= cleaner->ageless_until_s;
 }
 
+#define FOLDER_BYTES 64
+
 /* Lists the folders of all probes and their views; returns their number. */
 static size_t list_folders(const char *folders[PROBE_COUNT * VIEWS])
 {
+	static char names[PROBE_COUNT * VIEWS][FOLDER_BYTES]; /* those of events may change */
 	size_t count = 0;
 
 	for (int probe = 0; probe < PROBE_COUNT; probe++) {
 		for (int view = 0; kind_exists(probe) && view < VIEWS; view++) {
 			const struct view_row *row = view_get(probe, view);
 
-			if (row)
-				folders[count++] = row->folder;
+			if (!row)
+				continue;
+			snprintf(names[count], FOLDER_BYTES, "%s", row->folder);
+			folders[count] = names[count];
+			count++;
 		}
 	}
 	return count;

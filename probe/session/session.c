@@ -211,6 +211,13 @@ static uint32_t changed_events(const struct session *session)
 	return probes;
 }
 
+/* Stops events that become other ones: nothing of the earlier ones is in the next window. */
+static void hold_events(struct session *session)
+{
+	engine_hold(session->setup.engine,
+		    changed_events(session) & ~events_unnamed(&session->wanted.params));
+}
+
 /* Takes over the params. What was collected of an event that is another one now is forgotten. */
 static void take_params(struct session *session)
 {
@@ -263,8 +270,10 @@ static void closed_window(void *arg)
 				  &why);
 		session_rotate(session, UINT32_MAX);
 		change_params(session);
-	} else if (before == SESSION_TURNING) {
+	} else if (before == SESSION_TURNING) { /* the params were changed, and changed back */
 		session_rotate(session, UINT32_MAX);
+		if (tell_engine(session, &session->applied, &why) < 0)
+			log_error("the sampling can't be changed: %s", why.text);
 		arm_period(session, loop_now_ns());
 	} else {
 		session_rotate(session, leaving);
@@ -285,9 +294,8 @@ static void close_window(struct session *session, bool parting)
 	if (!parting)
 		loop_timer_cancel(session->setup.loop, &session->period);
 	engine_set_changing(session->setup.engine, wanted_probes(session));
-	if (!parting) /* nothing of an earlier event is in the next window */
-		engine_hold(session->setup.engine,
-			    changed_events(session) & ~events_unnamed(&session->wanted.params));
+	if (!parting)
+		hold_events(session);
 	engine_drain(session->setup.engine, closed_window, session);
 }
 
@@ -348,6 +356,7 @@ static int reconcile_probes(struct session *session, struct why *why)
 	}
 	if (session->phase == SESSION_PARTING || session->phase == SESSION_TURNING) {
 		engine_set_changing(engine, wanted);
+		hold_events(session);
 		return 0; /* comes back here when the window was read */
 	}
 	if (session->phase == SESSION_STOPPED) {

@@ -168,7 +168,10 @@ void events_define(const struct params *params)
 		const char *word = events_at(params, i)->word;
 		enum probe probe = PROBE_SLOT_FIRST + i;
 
-		if (word[0] && strcmp(kind_get(probe)->slot->word, word) != 0)
+		if (!word[0])
+			kind_undefine(probe);
+		else if (!kind_get(probe)->slot->is_named ||
+			 strcmp(kind_get(probe)->slot->word, word) != 0)
 			kind_define(probe, word);
 	}
 }

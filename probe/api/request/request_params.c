@@ -221,6 +221,10 @@ int request_settle_events(struct request *request)
 	if (!events)
 		return 0;
 	events->settle(&spec->params);
+	if (spec->params.event_time && request->folders.has_events)
+		notes_warn(request->notes,
+			   "params.event_time 1: a C++ exception that passes through a function "
+			   "whose return is probed ends the program");
 	spec->probes &= ~events->unnamed(&spec->params);
 	for (size_t i = 0, count = snoopers_names(spec->snoopers, &names); i < count; i++) {
 		if (names[i].probes_given && names[i].probes & events->unnamed(&spec->params))

@@ -18,6 +18,7 @@ TICK = f"u:{POINTS}:event_tick"
 NAP = f"u:{POINTS}:event_nap"
 DIG = f"u:{POINTS}:event_dig"
 DEPTH = 20
+LIBC = os.path.realpath("/usr/lib/x86_64-linux-gnu/libc.so.6")
 
 
 def watch(profiler, target, events, **params):
@@ -208,7 +209,6 @@ def test_one_that_is_too_frequent_is_given_up(profiler, start):
     assert profiler.probe("oncpu")["state"] == "running"
     before = profiler.folded("oncpu").total("event_tick")
     wait_for(lambda: profiler.folded("oncpu").total("event_tick") > before, why="the rest goes on")
-    profiler.put_ok({"params": {"max_overhead": 0}})
     profiler.put_ok({"params": {"events": {"ticks": f"u:{POINTS}:run_ticks"}}})
     profiler.wait_running("event:ticks")
 
@@ -233,6 +233,48 @@ def test_events_come_change_and_go(profiler, start):
     assert got.status == 400 and "unsupported probe range: event:a." in got.text, got.text
 
 
+def test_a_change_that_is_taken_back_at_once_goes_on(profiler, start):
+    target = ready(start, "points", 1, 0, "forever")
+    watch(profiler, target, {"a": f"u:{POINTS}:run_ticks"})
+    let_go(target)
+    answer(target)
+    let_go(target)
+    wait_for(lambda: counted(profiler, "a", "run_ticks"), why="the event")
+    for function in ("clock_ns", "run_ticks"):
+        profiler.put_ok({"params": {"events": {"a": f"u:{POINTS}:{function}"}}})
+    before = counted(profiler, "a", "run_ticks")
+    wait_for(lambda: counted(profiler, "a", "run_ticks") > before, why="it goes on")
+
+
+def test_hits_of_a_function_are_not_those_of_the_tracepoint_that_it_becomes(profiler, start):
+    target = ready(start, "points", 1, 0, "forever")
+    watch(profiler, target, {"a": TICK}, event_time=1)
+    let_go(target)
+    answer(target)
+    let_go(target)
+    wait_for(lambda: counted(profiler, "a", "event_tick"), why="the function")
+    profiler.put_ok({"params": {"events": {"a": "t:sched:sched_process_fork"}}})
+    profiler.wait_running("event:a")
+    assert profiler.folded("event:a", seconds=1).total() == 0
+
+
+def test_a_larger_bound_tries_again_what_was_given_up(profiler, start):
+    target = ready(start, "points", 1, 0, "forever")
+    profiler.profile(pids=[target.pid], probes=["event:ticks"], events={"ticks": TICK}, max_overhead=1)
+    let_go(target)
+    answer(target)
+    let_go(target)
+    wait_for(lambda: profiler.probe("event:ticks")["state"] == "failed", why="it is given up")
+    profiler.put_ok({"params": {"max_overhead": 0}})
+    profiler.wait_running("event:ticks")
+
+
+def test_a_session_on_demand_finds_only_events_that_are_named(profiler, start):
+    watched(start, profiler, {"a": TICK}, ticks=10)
+    profiler.put_ok({"cmd": {"probe": ["oncpu"]}, "params": {"events": {}}})
+    assert profiler.get("/flamegraph/event:a.folded?seconds=1").status == 404
+
+
 def test_all_outputs_have_it(profiler, start):
     watched(start, profiler, {"ticks-2": TICK}, ticks=3000, naps=0, event_time=1)
     name = "event:ticks-2"
@@ -252,6 +294,8 @@ REFUSED = [
     ({"reads": f"usdt:{POINTS}:points:began"}, "has no such static probe", "points:begun"),
     ({"reads": "t:sched:sched_wakeupp"}, "the kernel has no tracepoint sched_wakeupp", "sched_wakeup"),
     ({"reads": "t:syscalls:sys_enter_openat"}, "has no tracepoint", "t:raw_syscalls:sys_enter"),
+    ({"reads": "u:/usr/bin/python3:main"}, "is a link", "name that"),
+    ({"reads": f"u:{LIBC}:strlen"}, "has no such", "IFUNC"),
     ({"reads": "k:vfs_reed"}, "the kernel has no function vfs_reed", "vfs_read"),
     ({"reads": "x:y"}, "params.events.reads invalid value", "u:/PATH:FUNCTION"),
     ({"reads": "u:relative:f"}, "params.events.reads invalid value", "u:/PATH:FUNCTION"),
