@@ -305,7 +305,7 @@ struct profile *subscriber_take_profile(struct subscriber *subscriber, enum prob
 
 	if (new_profile(subscriber, probe) < 0)
 		return NULL;
-	subscriber->profiles[probe]->from = subscriber->profiles[probe]->until = old->until;
+	profile_set_from(subscriber->profiles[probe], old->until);
 	return old;
 }
 

@@ -145,6 +145,13 @@ void profile_begin(struct profile *profile, int64_t real_ns)
 		profile_begin(profile->second, real_ns);
 }
 
+void profile_set_from(struct profile *profile, int64_t from)
+{
+	profile->from = profile->until = from;
+	if (profile->second)
+		profile_set_from(profile->second, from);
+}
+
 void profile_add_lost(struct profile *profile, uint64_t lost, uint64_t left_out)
 {
 	profile->lost += lost;

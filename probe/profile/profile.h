@@ -88,6 +88,9 @@ int profile_add(struct profile *profile, const struct record *record, uint64_t e
 /* Sets its begin to now, which `real_ns` says. */
 void profile_begin(struct profile *profile, int64_t real_ns);
 
+/* Has it begin where another one ended. */
+void profile_set_from(struct profile *profile, int64_t from);
+
 /* Adds what was lost, and left out by the guard, in the time of the profile. */
 void profile_add_lost(struct profile *profile, uint64_t lost, uint64_t left_out);
 

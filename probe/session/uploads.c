@@ -29,6 +29,7 @@ struct uploads {
 	size_t rendering; /* windows that aren't with the sender yet */
 	void (*closed)(void *arg);
 	void *closed_arg;
+	uint32_t with_second; /* probes (1 << enum probe) whose second values were there */
 };
 
 /* A window that is being rendered. */
@@ -265,9 +266,11 @@ static void add_view(struct uploads *uploads, struct profile *profile, const str
 void uploads_add(struct uploads *uploads, struct profile *profile, const struct params *params)
 {
 	add_view(uploads, profile, params, VIEW_ALL);
-	/* /ingest has no name for it; without stacks nobody asked for it */
+	/* /ingest has no name for it. From the first window on that has any, all are sent. */
+	if (profile->second && profile->second->weight)
+		uploads->with_second |= 1u << profile->probe;
 	if (uploads->params.pyroscope_api == PYROSCOPE_PUSH && profile->second &&
-	    profile->second->weight)
+	    uploads->with_second & 1u << profile->probe)
 		add_view(uploads, profile, params, VIEW_SECOND);
 }
 

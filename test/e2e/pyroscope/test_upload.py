@@ -197,7 +197,7 @@ def test_second_values_are_series_of_their_own(uploader, start):
         daemon.send(server, pids=[target.pid], probes=("io", "event:writes", "offcpu"), io_time=1, event_time=1,
                     events={"writes": f"u:{library_of(target.pid, 'libc.so')}:write"})  # fmt: skip
         wait_windows(server, 2, probes=("io", "event:writes"))
-        daemon.end(server)
+        daemon.end(server, probes=("io", "event:writes", "offcpu"))
         assert_whole(server)
         types = {type for one in server.stored for type in one.types}
     assert {"io:io:bytes::", "io_time:io_time:nanoseconds::", "io_time:calls:count::"} <= types, types
