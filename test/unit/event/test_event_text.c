@@ -19,7 +19,8 @@ static void check_reading(const struct reading *expected)
 		fail_msg("%s is refused: %s", expected->text, why.text);
 	if (event.type != expected->event.type || strcmp(event.path, expected->event.path) != 0 ||
 	    strcmp(event.group, expected->event.group) != 0 ||
-	    strcmp(event.name, expected->event.name) != 0)
+	    strcmp(event.name, expected->event.name) != 0 || event.arg != expected->event.arg ||
+	    event.arg_bytes != expected->event.arg_bytes)
 		fail_msg("%s: type %d, path %s, group %s, name %s", expected->text, event.type,
 			 event.path, event.group, event.name);
 }
@@ -45,24 +46,44 @@ static void check_refusal(const char *text)
 static void each_kind_has_its_parts(void **state)
 {
 	static const struct reading rows[] = {
-		{"t:sched:sched_wakeup", {EVENT_TRACEPOINT, "", "sched", "sched_wakeup"}},
-		{"k:vfs_read", {EVENT_KERNEL, "", "", "vfs_read"}},
-		{"u:/usr/lib/libx.so:read", {EVENT_USER, "/usr/lib/libx.so", "", "read"}},
-		{"usdt:/usr/lib/libx.so:x:begin", {EVENT_USDT, "/usr/lib/libx.so", "x", "begin"}},
+		{"t:sched:sched_wakeup", {EVENT_TRACEPOINT, "", "sched", "sched_wakeup", 0, 0}},
+		{"k:vfs_read", {EVENT_KERNEL, "", "", "vfs_read", 0, 0}},
+		{"u:/usr/lib/libx.so:read", {EVENT_USER, "/usr/lib/libx.so", "", "read", 0, 0}},
+		{"usdt:/usr/lib/libx.so:x:begin",
+		 {EVENT_USDT, "/usr/lib/libx.so", "x", "begin", 0, 0}},
 	};
 
 	(void)state;
 	CHECK_READINGS(rows);
 }
 
+static void an_argument_stands_behind_a_space(void **state)
+{
+	static const struct reading rows[] = {
+		{"k:vfs_read arg=3", {EVENT_KERNEL, "", "", "vfs_read", 3, -8}},
+		{"u:/x:f arg=12:-4", {EVENT_USER, "/x", "", "f", 12, -4}},
+		{"usdt:/x:p:n arg=1:1", {EVENT_USDT, "/x", "p", "n", 1, 1}},
+		{"t:a:b arg=2:8", {EVENT_TRACEPOINT, "", "a", "b", 2, 8}},
+	};
+	static const char *const texts[] = {
+		"k:f arg=0",  "k:f arg=13", "k:f arg=",	  "k:f arg=x",	     "k:f arg=1:3",
+		"k:f arg=1:", "k:f arg=-1", "k:f  arg=1", "k:f arg=1 ",	     "k:f arg=1:0",
+		"k:f args=1", "k:f ret",    "k: arg=1",	  "k:f arg=1 arg=2", "k:f arg=+1",
+	};
+
+	(void)state;
+	CHECK_READINGS(rows);
+	CHECK_REFUSALS(texts);
+}
+
 static void a_path_may_have_colons(void **state)
 {
 	static const struct reading rows[] = {
-		{"u:/a:b/c:d:f", {EVENT_USER, "/a:b/c:d", "", "f"}},
-		{"u:/a::f", {EVENT_USER, "/a:", "", "f"}},
-		{"u:/:f", {EVENT_USER, "/", "", "f"}},
-		{"usdt:/a:b/c:d:p:n", {EVENT_USDT, "/a:b/c:d", "p", "n"}},
-		{"usdt:/u:/x:p:n", {EVENT_USDT, "/u:/x", "p", "n"}},
+		{"u:/a:b/c:d:f", {EVENT_USER, "/a:b/c:d", "", "f", 0, 0}},
+		{"u:/a::f", {EVENT_USER, "/a:", "", "f", 0, 0}},
+		{"u:/:f", {EVENT_USER, "/", "", "f", 0, 0}},
+		{"usdt:/a:b/c:d:p:n", {EVENT_USDT, "/a:b/c:d", "p", "n", 0, 0}},
+		{"usdt:/u:/x:p:n", {EVENT_USDT, "/u:/x", "p", "n", 0, 0}},
 	};
 
 	(void)state;
@@ -72,10 +93,11 @@ static void a_path_may_have_colons(void **state)
 static void names_may_have_what_compilers_put_into_them(void **state)
 {
 	static const struct reading rows[] = {
-		{"k:read_pages.isra.0", {EVENT_KERNEL, "", "", "read_pages.isra.0"}},
-		{"k:_ZN4core$3", {EVENT_KERNEL, "", "", "_ZN4core$3"}},
-		{"u:/x:runtime.(*mheap).alloc", {EVENT_USER, "/x", "", "runtime.(*mheap).alloc"}},
-		{"u:/b\xc3\xa4r:f\xc3\xb6", {EVENT_USER, "/b\xc3\xa4r", "", "f\xc3\xb6"}},
+		{"k:read_pages.isra.0", {EVENT_KERNEL, "", "", "read_pages.isra.0", 0, 0}},
+		{"k:_ZN4core$3", {EVENT_KERNEL, "", "", "_ZN4core$3", 0, 0}},
+		{"u:/x:runtime.(*mheap).alloc",
+		 {EVENT_USER, "/x", "", "runtime.(*mheap).alloc", 0, 0}},
+		{"u:/b\xc3\xa4r:f\xc3\xb6", {EVENT_USER, "/b\xc3\xa4r", "", "f\xc3\xb6", 0, 0}},
 	};
 
 	(void)state;
@@ -180,6 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_has_its_parts),
+		cmocka_unit_test(an_argument_stands_behind_a_space),
 		cmocka_unit_test(a_path_may_have_colons),
 		cmocka_unit_test(names_may_have_what_compilers_put_into_them),
 		cmocka_unit_test(an_empty_text_or_part_is_refused),
