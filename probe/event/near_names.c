@@ -24,7 +24,8 @@ static void sort_names(struct near_names *near, const char *name)
 		while (left[at] != best)
 			at++;
 		memcpy(sorted[kept++], best, strlen(best) + 1);
-		left[at] = left[--count];
+		count--;
+		memmove(&left[at], &left[at + 1], (count - at) * sizeof(left[0]));
 	}
 	memcpy(near->found, sorted, sizeof(sorted));
 	near->count = kept;

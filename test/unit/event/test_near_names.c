@@ -28,11 +28,13 @@ static void only_near_ones_are_taken(void **state)
 	(void)state;
 	meet_names(&near, names, ARRAY_SIZE(names));
 	assert_int_equal(near.count, 2);
-	assert_string_equal(near.found[0], "vfs_reed");
-	assert_string_equal(near.found[1], "vfs_read");
+	assert_string_equal(near.found[0], "vfs_read"); /* the most like comes first */
+	assert_string_equal(near.found[1], "vfs_reed");
+	near_names_meet(&near, "vfs_raed");
+	assert_string_equal(near.found[2], "vfs_raed");
 }
 
-static void the_first_five_are_taken(void **state)
+static void of_names_that_are_alike_the_first_five_are_taken(void **state)
 {
 	static const char *const names[] = {"name_a", "name_b", "name_c", "name_d",
 					    "name_e", "name_f", "name_g"};
@@ -92,7 +94,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_near_ones_are_taken),
-		cmocka_unit_test(the_first_five_are_taken),
+		cmocka_unit_test(of_names_that_are_alike_the_first_five_are_taken),
 		cmocka_unit_test(a_name_that_was_met_before_takes_no_room),
 		cmocka_unit_test(the_sentence_is_of_as_many_as_were_met),
 		cmocka_unit_test(the_longest_names_fit_into_a_sentence),
