@@ -37,6 +37,16 @@ def watched(start, profiler, events, ticks=0, naps=0, **params):
     return target, answer(target)
 
 
+def endless(start, profiler, probes, **params):
+    """The program `points`, which calls event_tick() for ever once these probes are there."""
+    target = ready(start, "points", 1, 0, "forever")
+    profiler.profile(pids=[target.pid], probes=probes, **params)
+    let_go(target)
+    answer(target)
+    let_go(target)
+    return target
+
+
 def counted(profiler, event, *frames, **query):
     return profiler.folded(f"event:{event}", **query).total(*frames)
 
@@ -199,11 +209,7 @@ def test_a_file_that_no_target_maps_is_said(profiler, start, work):
 
 
 def test_one_that_is_too_frequent_is_given_up(profiler, start):
-    target = ready(start, "points", 1, 0, "forever")
-    profiler.profile(pids=[target.pid], probes=["event:ticks", "oncpu"], events={"ticks": TICK}, max_overhead=1)
-    let_go(target)
-    answer(target)
-    let_go(target)
+    endless(start, profiler, ["event:ticks", "oncpu"], events={"ticks": TICK}, max_overhead=1)
     wait_for(lambda: profiler.probe("event:ticks")["state"] == "failed", why="it is given up")
     assert profiler.probe("event:ticks")["reason"].startswith("too frequent: ")
     assert profiler.probe("oncpu")["state"] == "running"
@@ -214,11 +220,7 @@ def test_one_that_is_too_frequent_is_given_up(profiler, start):
 
 
 def test_events_come_change_and_go(profiler, start):
-    target = ready(start, "points", 1, 0, "forever")
-    watch(profiler, target, {"a": f"u:{POINTS}:run_ticks"})
-    let_go(target)
-    answer(target)
-    let_go(target)
+    endless(start, profiler, ["event:a"], events={"a": f"u:{POINTS}:run_ticks"}, **EXACT)
     wait_for(lambda: counted(profiler, "a", "run_ticks"), why="the first event")
     events = {"a": f"u:{POINTS}:clock_ns", "b": f"u:{POINTS}:run_ticks"}
     profiler.put_ok({"cmd": {"probe": ["event:a", "event:b"]}, "params": {"events": events}})
@@ -234,11 +236,7 @@ def test_events_come_change_and_go(profiler, start):
 
 
 def test_a_change_that_is_taken_back_at_once_goes_on(profiler, start):
-    target = ready(start, "points", 1, 0, "forever")
-    watch(profiler, target, {"a": f"u:{POINTS}:run_ticks"})
-    let_go(target)
-    answer(target)
-    let_go(target)
+    endless(start, profiler, ["event:a"], events={"a": f"u:{POINTS}:run_ticks"}, **EXACT)
     wait_for(lambda: counted(profiler, "a", "run_ticks"), why="the event")
     for function in ("clock_ns", "run_ticks"):
         profiler.put_ok({"params": {"events": {"a": f"u:{POINTS}:{function}"}}})
@@ -247,11 +245,7 @@ def test_a_change_that_is_taken_back_at_once_goes_on(profiler, start):
 
 
 def test_hits_of_a_function_are_not_those_of_the_tracepoint_that_it_becomes(profiler, start):
-    target = ready(start, "points", 1, 0, "forever")
-    watch(profiler, target, {"a": TICK}, event_time=1)
-    let_go(target)
-    answer(target)
-    let_go(target)
+    endless(start, profiler, ["event:a"], events={"a": TICK}, event_time=1, **EXACT)
     wait_for(lambda: counted(profiler, "a", "event_tick"), why="the function")
     profiler.put_ok({"params": {"events": {"a": "t:sched:sched_process_fork"}}})
     profiler.wait_running("event:a")
@@ -259,11 +253,7 @@ def test_hits_of_a_function_are_not_those_of_the_tracepoint_that_it_becomes(prof
 
 
 def test_a_larger_bound_tries_again_what_was_given_up(profiler, start):
-    target = ready(start, "points", 1, 0, "forever")
-    profiler.profile(pids=[target.pid], probes=["event:ticks"], events={"ticks": TICK}, max_overhead=1)
-    let_go(target)
-    answer(target)
-    let_go(target)
+    endless(start, profiler, ["event:ticks"], events={"ticks": TICK}, max_overhead=1)
     wait_for(lambda: profiler.probe("event:ticks")["state"] == "failed", why="it is given up")
     profiler.put_ok({"params": {"max_overhead": 0}})
     profiler.wait_running("event:ticks")
