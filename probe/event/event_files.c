@@ -548,6 +548,7 @@ void event_files_stop(struct event_files *files, enum probe probe, void (*stoppe
 
 	slot->running = slot->dirty = false;
 	slot->opens = NULL;
+	slot->why.text[0] = '\0';
 	slot->stopped = stopped;
 	slot->stopped_arg = arg;
 	close_programs(slot);
