@@ -7,9 +7,11 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/resource/flamegraph.h"
+#include "session/session_events.h"
 #include "session/session_params.h"
 #include "api/resource/sched_resource.h"
 #include "base/cleanup.h"
@@ -47,15 +49,24 @@ static int parse(const struct rules *rules, const void *body, size_t bytes,
 	return r;
 }
 
-static void add_probes(cJSON *list, uint32_t probes)
+/* The params name events. */
+static void add_probes(cJSON *list, const struct params *params, uint32_t probes)
 {
+	char event[EVENT_WORD_BYTES + 8];
+
 	for (int i = 0; i < PROBE_COUNT; i++) {
-		if (probes & 1u << i)
-			cJSON_AddItemToArray(list, cJSON_CreateString(kind_get(i)->name));
+		const char *name = i < PROBE_SLOT_FIRST ? kind_get(i)->name : event;
+
+		if (!(probes & 1u << i))
+			continue;
+		if (i >= PROBE_SLOT_FIRST)
+			snprintf(event, sizeof(event), "event:%s",
+				 events_at(params, (unsigned)i - PROBE_SLOT_FIRST)->word);
+		cJSON_AddItemToArray(list, cJSON_CreateString(name));
 	}
 }
 
-static void add_snoopers(cJSON *to, const struct snoopers *snoopers)
+static void add_snoopers(cJSON *to, const struct params *params, const struct snoopers *snoopers)
 {
 	const struct id_snooper *ids;
 	const struct name_snooper *names;
@@ -73,8 +84,18 @@ static void add_snoopers(cJSON *to, const struct snoopers *snoopers)
 		cJSON_AddStringToObject(entry, "cmdline", names[i].cmdline);
 		cJSON_AddStringToObject(entry, "debugging_dir", names[i].debugging_dir);
 		if (names[i].probes_given)
-			add_probes(cJSON_AddArrayToObject(entry, "probe"), names[i].probes);
+			add_probes(cJSON_AddArrayToObject(entry, "probe"), params, names[i].probes);
 		cJSON_AddItemToArray(list, entry);
+	}
+}
+
+static void add_events(cJSON *to, const struct params *params)
+{
+	for (unsigned i = 0; i < PROBE_SLOTS_COUNT; i++) {
+		const struct event_settings *event = events_at(params, i);
+
+		if (event->word[0])
+			cJSON_AddStringToObject(to, event->word, event->what);
 	}
 }
 
@@ -88,6 +109,8 @@ static void add_params(cJSON *to, const struct params *params)
 		if (param->type == PARAM_NUMBER) {
 			cJSON_AddNumberToObject(to, param->name,
 						(double)*param_number(param, params));
+		} else if (param->type == PARAM_EVENTS) {
+			add_events(cJSON_AddObjectToObject(to, param->name), params);
 		} else if (param->type == PARAM_CHOICE) {
 			cJSON_AddStringToObject(to, param->name,
 						param->choices[*param_number(param, params)]);
@@ -104,9 +127,9 @@ static char *print(const struct spec *spec)
 
 	if (spec->probes)
 		add_probes(cJSON_AddArrayToObject(cJSON_AddObjectToObject(root, "cmd"), "probe"),
-			   spec->probes);
+			   &spec->params, spec->probes);
 	add_params(cJSON_AddObjectToObject(root, "params"), &spec->params);
-	add_snoopers(cJSON_AddObjectToObject(root, "snoopers"), spec->snoopers);
+	add_snoopers(cJSON_AddObjectToObject(root, "snoopers"), &spec->params, spec->snoopers);
 	cJSON_AddStringToObject(root, "state", spec->running ? "running" : "stopped");
 	char *text = cJSON_PrintUnformatted(root);
 	cJSON_Delete(root);
