@@ -161,8 +161,8 @@ static const struct measure rows[] = {
 };
 
 static const struct measures event_measures = {
-	"Events that a user names", "status.probes.event:NAME", MEASURE_ROWS(rows),
-	.scope = OF_EACH,	    .each = &of_slot,		.stride = sizeof(union kind_stats)};
+	"Events that a user names", "status.probes.*", MEASURE_ROWS(rows),
+	.scope = OF_EACH,	    .each = &of_slot,  .stride = sizeof(union kind_stats)};
 
 /* ---- start and stop ---- */
 

@@ -21,7 +21,7 @@ import oracle  # noqa: E402
 from helpers import PROGRAMS, missing_privilege, wait_for  # noqa: E402
 from scale import Bench  # noqa: E402
 
-POINTS = PROGRAMS / "points"
+POINTS = (PROGRAMS / "points").resolve()
 TICK = f"u:{POINTS}:event_tick"
 BEGUN = f"usdt:{POINTS}:points:begun"
 

@@ -30,7 +30,8 @@ def busy_daemon():
         with Pyroscope() as server:
             daemon.start()
             pids = [target.pid for target in targets]
-            daemon.send(server, pids=pids, probes=PROBES, mem_fault_bytes=4096, thread_frame=1)
+            daemon.send(server, pids=pids, probes=(*PROBES, "event:forks"), mem_fault_bytes=4096, thread_frame=1,
+                        events={"forks": "t:sched:sched_process_fork"})
             Sched(daemon).run(*SCHED_PROBES, snoopers={"proc_id": pids})
             wait_windows(server, 2, PROBES)
             wait_for(lambda: set(pids) <= set(daemon.processes()), why="all are sampled")

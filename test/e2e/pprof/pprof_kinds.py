@@ -31,6 +31,14 @@ NONE = ("", "")
 OWN = {
     "io": Kind({("io", "bytes"), ("calls", "count")}, NONE),
     "io_time": Kind({("io_time", "nanoseconds"), ("calls", "count")}, NONE),
+    "blkio": Kind({("blkio", "bytes"), ("requests", "count")}, NONE),
+    "blkio_time": Kind({("blkio_time", "nanoseconds"), ("requests", "count")}, NONE),
+    "readahead": Kind({("pages", "count")}, NONE),
+    "readahead_unused": Kind({("unused_pages", "count")}, NONE),
+    "writeback": Kind({("dirty", "bytes"), ("folios", "count")}, NONE),
+    "writeback_wait": Kind({("wait", "nanoseconds"), ("waits", "count")}, NONE),
+    "net": Kind({("net", "bytes"), ("messages", "count")}, NONE),
+    "net_wait": Kind({("net_wait", "nanoseconds"), ("waits", "count")}, NONE),
     "event": Kind({("events", "count")}, NONE),
     "event_time": Kind({("event_time", "nanoseconds"), ("calls", "count")}, NONE),
 }
