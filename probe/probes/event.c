@@ -335,7 +335,7 @@ static int start_event(struct probe_run *run, struct why *why)
 	event->strikes = 0;
 	event->cost_ppm = 0;
 	event->timer =
-		(struct loop_timer){.expired = look_at_hits, .arg = event, .name = "event hits"};
+		(struct loop_timer){.expired = look_at_hits, .arg = event, .name = "event_hits"};
 	loop_timer_set(run->tracer->loop, &event->timer, event->looked_ns + LOOK_NS);
 	return 0;
 }
