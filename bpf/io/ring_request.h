@@ -19,8 +19,8 @@ struct io_uring_cqe {
 	int32_t res;
 } RELOCATED;
 
-/* Set before loading: the tracepoint of a completion has its entry as its third argument (since
- * 6.13); else the result is the fourth one. */
+/* Set before loading: the tracepoint of a completion has its entry as its third argument (6.18
+ * has it, 6.12 not); else the result is the fourth one. */
 const volatile bool ring_has_entry = false;
 
 enum ring_way { RING_NOTHING, RING_IN, RING_OUT };

@@ -28,7 +28,7 @@ struct ktypes {
 	/* of the tracepoint balance_dirty_pages: twelve, eight since 6.17; 0: there is none */
 	int throttle_arguments;
 	bool has_fault_tracepoints; /* page_fault_user, page_fault_kernel (not on all processors) */
-	/* of io_uring_complete: 3, the last is the entry (since 6.13); more, the fourth is the
+	/* of io_uring_complete: 3, the last is the entry (newer than 6.12); more, the fourth is the
 	 * result; 0: there is none, or no io_uring_submit_req (since 6.2) */
 	int ring_arguments;
 	bool has_socket_lengths; /* sock_send_length, sock_recv_length (since 6.3) */

@@ -161,14 +161,12 @@ static int take_tid(struct record_options *options, char *part)
 	return GO_ON;
 }
 
-/* Makes a name for an event from its text: what is behind the last colon, as far as it may be one.
- */
-static void name_event(char word[EVENT_WORD_BYTES], const char *text)
+/* Makes a word from the name of a function, tracepoint or static probe, as far as it may be one. */
+static void name_event(char word[EVENT_WORD_BYTES], const char *name)
 {
-	const char *last = strrchr(text, ':');
 	size_t len = 0;
 
-	for (const char *c = last ? last + 1 : ""; *c && len + 1 < EVENT_WORD_BYTES; c++) {
+	for (const char *c = name; *c && len + 1 < EVENT_WORD_BYTES; c++) {
 		char lower = (char)tolower((unsigned char)*c);
 
 		word[len++] = isalnum((unsigned char)lower) || lower == '-' ? lower : '_';
@@ -186,16 +184,18 @@ static int take_event(struct record_options *options, const char *part)
 	struct why why, detail = {0};
 	char word[EVENT_WORD_BYTES];
 
+	if (event_text_read(&event, text, &why) < 0)
+		return usage_error(why.text, part);
 	if (named)
 		snprintf(word, sizeof(word), "%.*s", (int)(equals - part), part);
 	else
-		name_event(word, text);
+		name_event(word, event.name);
 	char probe[EVENT_WORD_BYTES + 8];
 	snprintf(probe, sizeof(probe), "event:%s", word);
 	if (events_find(&options->named, probe) >= 0)
 		return usage_error("two events of one name; name one of them, as NAME=EVENT", part);
 	if (events_add(&options->named, NULL, word, text, &why) < 0 ||
-	    (event_text_read(&event, text, &why) == 0 && event_check(&event, &why, &detail) < 0)) {
+	    event_check(&event, &why, &detail) < 0) {
 		fprintf(stderr, "stackprobe: %s\n", detail.text[0] ? detail.text : why.text);
 		return usage_hint();
 	}

@@ -10,7 +10,8 @@ import pytest
 
 import oracle
 import pprof
-from helpers import PROGRAMS, wait_for
+from folded import Profile
+from helpers import BIN, PROGRAMS, wait_for
 from waiting import answer, let_go, ready
 
 EXACT = {"max_overhead": 0, "frame_detail": "name"}
@@ -333,6 +334,15 @@ def test_a_snooper_may_name_an_event_that_stays(profiler):
     got = profiler.put({"params": {"events": {}}})
     assert got.status == 400 and "params.events has no more" in got.text, got.text
     profiler.put_ok({"snoopers": {"proc_name": [{"comm": "nobody"}]}, "params": {"events": {}}})
+
+
+def test_record_names_an_event_by_its_function(work):
+    out = work / "out.folded"
+    program = "import os\nfor _ in range(50): os.getppid()"
+    subprocess.run([BIN, "record", "-q", "-e", f"u:{LIBC}:getppid arg=1:-4,x=t:sched:sched_process_exec", "-o", out,
+                    "--", "/usr/bin/python3", "-c", program], check=True)  # fmt: skip
+    assert Profile((work / "out.event:getppid.folded").read_text()).total() == 50
+    assert Profile((work / "out.event:x.folded").read_text()).total() == 1
 
 
 def test_sixteen_at_once(profiler, start):
