@@ -31,7 +31,7 @@ uint64_t elf_code_bytes(const struct elf_image *image)
 	return bytes;
 }
 
-static bool find_offset(const struct elf_segment *segments, size_t count, uint64_t address,
+bool elf_segment_offset(const struct elf_segment *segments, size_t count, uint64_t address,
 			uint64_t *offset)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -45,8 +45,8 @@ static bool find_offset(const struct elf_segment *segments, size_t count, uint64
 
 bool elf_offset_of(const struct elf_image *image, uint64_t address, uint64_t *offset)
 {
-	return find_offset(image->segments, image->segments_count, address, offset) ||
-	       find_offset(image->data, image->data_count, address, offset);
+	return elf_segment_offset(image->segments, image->segments_count, address, offset) ||
+	       elf_segment_offset(image->data, image->data_count, address, offset);
 }
 
 int elf_pread(int fd, void *to, size_t bytes, uint64_t offset)

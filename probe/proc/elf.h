@@ -81,7 +81,10 @@ int elf_read(int fd, struct elf_image *image);
 bool elf_address_of(const struct elf_segment *segments, size_t count, uint64_t file_offset,
 		    uint64_t *address);
 
-/* Finds the file offset of a linked address, in any segment. Returns false if none holds it. */
+/* Find the file offset of a linked address, in these segments, or in any of the file. Return false
+ * if none holds it. */
+bool elf_segment_offset(const struct elf_segment *segments, size_t count, uint64_t address,
+			uint64_t *offset);
 bool elf_offset_of(const struct elf_image *image, uint64_t address, uint64_t *offset);
 
 /* Returns the size of the largest executable segment, bytes. */

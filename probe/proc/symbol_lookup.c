@@ -149,13 +149,5 @@ int symbol_lookup(int fd, const struct elf_symbols *from, const char *const *nam
 
 bool symbol_offset(const struct elf_image *image, uint64_t address, uint64_t *offset)
 {
-	for (size_t i = 0; i < image->segments_count; i++) {
-		const struct elf_segment *segment = &image->segments[i];
-
-		if (address - segment->address < segment->file_bytes) {
-			*offset = address - segment->address + segment->file_offset;
-			return true;
-		}
-	}
-	return false;
+	return elf_segment_offset(image->segments, image->segments_count, address, offset);
 }
