@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/hash.h"
 #include "cfi/no_cfi_regions.h"
 #include "unwind/image_pack.h"
 #include "unwind/image_row.h"
+
+#define ENTRY_BYTES_MAX (4u << 20) /* of code: reading that much takes 20 ms */
 
 static uint64_t checksum_seed;
 
@@ -57,6 +60,37 @@ static int pack_image(int fd, const struct elf_image *elf, struct table_image *i
 	return r < 0 ? r : packer_finish(packer, image);
 }
 
+static bool lacks_entry(const struct elf_image *elf, const struct table_image *image)
+{
+	struct rule rule;
+	uint64_t offset;
+
+	if (!elf->entry || elf_code_bytes(elf) > ENTRY_BYTES_MAX ||
+	    !elf_segment_offset(elf->segments, elf->segments_count, elf->entry, &offset))
+		return false;
+	image_find(image, elf->entry, &rule);
+	return rule.kind == RULE_NONE || rule.kind == RULE_FRAMES;
+}
+
+/* Makes the rows of the function where a program begins, if the file has none: all stacks of the
+ * program end there, also the first ones. */
+static int make_entry(int fd, const struct elf_image *elf, struct table_image *image)
+{
+	struct made_wanted wanted = {.asked = &elf->entry, .asked_count = 1};
+
+	if (!lacks_entry(elf, image))
+		return 0;
+	int r = made_rows_read(&image->made, fd, elf, &wanted);
+	if (r == -ENOMEM)
+		return r;
+	free(TAKE_PTR(image->made.left)); /* what is near is wanted when a stack has it */
+	image->made.left_count = 0;
+	if (!image->made.count)
+		return 0; /* its code isn't understood */
+	free(TAKE_PTR(image->words));
+	return pack_image(fd, elf, image);
+}
+
 int image_build(int fd, struct table_image *image)
 {
 	*image = (struct table_image){0};
@@ -78,6 +112,8 @@ int image_build_made(int fd, const struct made_wanted *wanted, struct table_imag
 	image->segments_count = elf.segments_count;
 	image->machine = elf.machine;
 	r = pack_image(fd, &elf, image);
+	if (r == 0)
+		r = make_entry(fd, &elf, image);
 	if (r < 0)
 		return r;
 	image->checksum = checksum_of(image, &elf);

@@ -3,6 +3,7 @@
 #include "unit/flow/code.h"
 
 #include "flow/made_rows.h"
+#include "unwind/image.h"
 #include "unit/proc/elf_maker.h"
 
 /* A function with CFI at 0x400, 0x100 bytes; the functions of a test, each EACH bytes behind the
@@ -90,6 +91,35 @@ static void the_files_own_rows_are_given_before_made_ones(void **state)
 	assert_int_equal(scene.made.functions, 1);
 	assert_int_equal(scene.made.runs[0].from, CFI_CODE + FIRST);
 	assert_string_equal(given(&scene), "1000 none, 1400 r7+8 u c-8, 1500 none");
+	close_scene(&scene);
+}
+
+/* Where the program begins, which has CFI elsewhere alone. */
+CODE(begins, "xor %ebp, %ebp; pop %rsi; and $-16, %rsp; push %rax; call 1f; hlt;" NEXT
+	     "1: push %rax; pop %rcx; ret;" NEXT);
+
+static void a_programs_begin_has_its_row_in_the_first_table(void **state)
+{
+	uint64_t entry = AT(0);
+	struct table_image image;
+	struct scene scene;
+	struct rule rule;
+
+	(void)state;
+	open_scene(&scene, BYTES_OF(begins), true);
+	assert_int_equal(image_build(scene.fd, &image), 0);
+	assert_int_equal(image.made.count, 0); /* the header names no begin */
+	image_done(&image);
+	assert_int_equal(pwrite(scene.fd, &entry, 8, offsetof(Elf64_Ehdr, e_entry)), 8);
+	assert_int_equal(image_build(scene.fd, &image), 0);
+	image_find(&image, entry, &rule);
+	assert_int_equal(rule.kind, RULE_END);
+	image_find(&image, AT(1), &rule);
+	assert_int_equal(rule.kind, RULE_NONE);
+	image_find(&image, CFI_CODE + FIRST, &rule);
+	assert_int_equal(rule.kind, RULE_CFA);
+	assert_int_equal(image.made.left_count, 0);
+	image_done(&image);
 	close_scene(&scene);
 }
 
@@ -183,6 +213,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_of_a_file_without_cfi_keeps_frame_pointers_around_made_rows),
 		cmocka_unit_test(the_files_own_rows_are_given_before_made_ones),
+		cmocka_unit_test(a_programs_begin_has_its_row_in_the_first_table),
 		cmocka_unit_test(a_number_may_be_a_functions_address),
 		cmocka_unit_test(a_function_that_returns_at_another_height_is_refused),
 		cmocka_unit_test(a_function_ends_at_a_call_that_never_returns),
