@@ -105,9 +105,9 @@ def test_what_a_sparse_reader_had_read_is_used_or_unused(profiler, reading):
     worker, path = reading(SPARSE)
     worker.work()
     seen = Seen(profiler, worker.pid)
-    await_cached(path, seen.asked + seen.ahead)
+    missing = await_cached(path, seen.asked + seen.ahead)
     used_ahead = PAGES // EACH - seen.asked
-    assert Seen(profiler, worker.pid, view="unused").total() == 0, "all are in memory still"
+    assert Seen(profiler, worker.pid, view="unused").total() <= missing, "the others are in memory still"
     drop(path)
     unused = Seen(profiler, worker.pid, view="unused")
     assert unused.ahead == unused.total() == seen.ahead - used_ahead > 0
@@ -119,11 +119,12 @@ def test_pages_that_somebody_else_uses_are_used(profiler, reading):
     worker.work()
     seen = Seen(profiler, worker.pid)
     assert seen.asked == 0
-    await_cached(path, seen.ahead)
+    missing = await_cached(path, seen.ahead)
     with path.open("rb", buffering=0) as file:
         assert len(file.read(seen.ahead // 2 * PAGE)) == seen.ahead // 2 * PAGE
     drop(path)
-    assert Seen(profiler, worker.pid, view="unused").total() == seen.ahead - seen.ahead // 2
+    left = seen.ahead - seen.ahead // 2
+    assert left <= Seen(profiler, worker.pid, view="unused").total() <= left + missing
 
 
 def test_pages_of_a_file_that_is_removed_are_unused(profiler, reading):

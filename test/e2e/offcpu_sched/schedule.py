@@ -39,10 +39,6 @@ class Histogram(NamedTuple):
     sum_us: float
     slots: dict  # lowest value of a slot: how many
 
-    @property
-    def mode(self):
-        return max(self.slots, key=self.slots.get)
-
 
 def histograms(profiler, probe, **query):
     """{group: Histogram} since the probe began. Without group_by the only group is None."""

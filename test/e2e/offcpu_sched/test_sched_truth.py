@@ -95,8 +95,10 @@ def test_spinners_on_one_cpu_wait_as_long_as_schedstat_says(profiler, start, cou
     waits = histograms(profiler, "runqlat")[target.pid]
     assert waits.count == counts.slices
     near(1000 * waits.sum_us, counts.delay_ns, counts.slices)
-    # Most waits are those for a slice of each of the others: 2 to 4 ms, more where others run.
-    assert waits.mode >= 1024 * (count - 1), waits
+    # Most of the time goes into waits for a slice of each of the others: 2 to 4 ms, more where others run, whose
+    # wake-ups make short waits between.
+    long_us = sum(n * low for low, n in waits.slots.items() if low >= 1024 * (count - 1))
+    assert long_us >= 0.25 * waits.sum_us, waits
     runs = histograms(profiler, "cpudist")[target.pid]
     assert runs.count == counts.slices
     near(1000 * runs.sum_us, counts.run_ns, counts.slices)
@@ -133,7 +135,7 @@ def test_sleeps_are_in_offcpudist_with_their_length(profiler, start):
     # (Timers come late where the host has the CPU; then the program saw it as well.)
     for seen, name, most_us in ((short, "nap_100us", 1024), (long, "nap_10ms", 65536)):
         in_time = sum(ns < 1000 * most_us for ns in truth[name]["each_ns"])
-        assert seen >= 0.95 * in_time >= 0.5 * truth[name]["switches"]
+        assert seen >= 0.95 * in_time >= 20
     assert away.count >= truth["nap_100us"]["switches"] + truth["nap_10ms"]["switches"]
 
 

@@ -102,8 +102,13 @@ def test_each_probe_has_its_types(run):
 
 
 def library_of(pid, name):
-    with open(f"/proc/{pid}/maps") as maps:
-        return next(line.split()[-1] for line in maps if name in line and " r-xp " in line)
+    """Its path, once the process has mapped it."""
+
+    def mapped():
+        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+        return next((line.split()[-1] for line in lines if name in line and " r-xp " in line), None)
+
+    return wait_for(mapped, 20, why=name)
 
 
 @pytest.mark.parametrize("probe", PROBES)

@@ -127,7 +127,8 @@ def test_past_spool_mb_the_oldest_go_and_are_counted(uploader, start, server):
     assert metric(daemon, "waiting_bytes") == daemon.upload("waiting_bytes") == size(daemon)
     assert "upload.spool_mb is full" in daemon.log
     go_to(daemon, server)
-    assert len(server.stored) == len(kept) == daemon.upload("stored") == metric(daemon, "stored_total")
+    told = daemon.upload(), server.put_off, {one.until_ns for one in kept} - {one.until_ns for one in server.stored}
+    assert len(server.stored) == len(kept) == daemon.upload("stored") == metric(daemon, "stored_total"), told
     assert time.time() - 60 < daemon.upload("last_stored") == metric(daemon, "last_stored_timestamp_seconds")
     assert {one.until_ns for one in server.stored} == {one.until_ns for one in kept}
     assert_counted(daemon, "no_room", lost)

@@ -185,12 +185,13 @@ def by_leaf(stacks, of):
 
 
 def assert_shares(counts, clocks):
-    """Within four standard errors of the program's own clocks, each: of two one share in twenty is farther off."""
+    """Within six standard errors of the program's own clocks, each: samples come by turns of the CPU, in which one part
+    follows the other, so they are not as independent as the formula has it."""
     samples, seconds = sum(counts.values()), sum(clocks.values())
     for name, spent in clocks.items():
         share = spent / seconds
         error = (share * (1 - share) / samples) ** 0.5
-        assert counts.get(name, 0) / samples == pytest.approx(share, abs=4 * error), (counts, clocks)
+        assert counts.get(name, 0) / samples == pytest.approx(share, abs=6 * error), (counts, clocks)
 
 
 @each_version
