@@ -2,7 +2,6 @@
 #include "engine/arming.h"
 
 #define LOOK_EVERY_NS NS_PER_MS
-#define WAIT_NS	      NS_PER_S
 
 static void check_waits(void *arg)
 {
@@ -40,13 +39,13 @@ void arming_done(struct arming *arming)
 	arming->count = 0;
 }
 
-bool arming_wait(struct arming *arming, void (*done)(void *arg), void *arg)
+bool arming_wait(struct arming *arming, uint64_t wait_ns, void (*done)(void *arg), void *arg)
 {
 	uint64_t now_ns = loop_now_ns();
 
 	if (arming->count == ARMING_WAITS_MAX || !arming->is_arming(arming->arg))
 		return false;
-	arming->waits[arming->count++] = (struct arming_wait){done, arg, now_ns + WAIT_NS};
+	arming->waits[arming->count++] = (struct arming_wait){done, arg, now_ns + wait_ns};
 	loop_timer_set(arming->loop, &arming->timer, now_ns + LOOK_EVERY_NS);
 	return true;
 }

@@ -8,9 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/clock.h"
 #include "loop/loop.h"
 
 #define ARMING_WAITS_MAX 64
+#define ARMING_NS	 NS_PER_S /* for which an answer waits */
 
 struct arming {
 	struct loop *loop;
@@ -30,10 +32,10 @@ void arming_init(struct arming *arming, struct loop *loop, bool (*is_arming)(voi
 void arming_done(struct arming *arming);
 
 /*
- * Calls done(arg) when all are sampled, or after a second: later, never inside. Returns false,
+ * Calls done(arg) when all are sampled, or after `wait_ns`: later, never inside. Returns false,
  * without a call of done(), if they are sampled already (or too many wait).
  */
-bool arming_wait(struct arming *arming, void (*done)(void *arg), void *arg);
+bool arming_wait(struct arming *arming, uint64_t wait_ns, void (*done)(void *arg), void *arg);
 
 /* Drops the waits with this `arg`. */
 void arming_forget(struct arming *arming, const void *arg);

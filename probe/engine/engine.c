@@ -250,7 +250,13 @@ int engine_failure(const struct engine *engine, enum probe probe, const char **w
 
 bool engine_when_armed(struct engine *engine, void (*done)(void *arg), void *arg)
 {
-	return arming_wait(&engine->arming, done, arg);
+	return engine_when_armed_within(engine, ARMING_NS, done, arg);
+}
+
+bool engine_when_armed_within(struct engine *engine, uint64_t wait_ns, void (*done)(void *arg),
+			      void *arg)
+{
+	return arming_wait(&engine->arming, wait_ns, done, arg);
 }
 
 bool engine_prepare(struct engine *engine, uint32_t probes, const struct snoopers *snoopers,

@@ -90,10 +90,13 @@ bool engine_prepare(struct engine *engine, uint32_t probes, const struct snooper
 		    void (*done)(void *arg), void *arg);
 
 /*
- * Calls done(arg) once all chosen processes are sampled (engine/arming.h). Returns false, without a
- * call of done(), if they are already. engine_forget() drops the waits with this `arg`.
+ * Call done(arg) once all chosen processes are sampled (engine/arming.h), or after ARMING_NS, or
+ * after `wait_ns`. Return false, without a call of done(), if they are already. engine_forget()
+ * drops the waits with this `arg`.
  */
 bool engine_when_armed(struct engine *engine, void (*done)(void *arg), void *arg);
+bool engine_when_armed_within(struct engine *engine, uint64_t wait_ns, void (*done)(void *arg),
+			      void *arg);
 void engine_forget(struct engine *engine, const void *arg);
 
 /*

@@ -9,6 +9,10 @@
 #include "proc/proc.h"
 #include "profile/render.h"
 
+/* For which a session of one process waits until that is sampled: its libraries may have to be read
+ * and get points, on busy CPUs. */
+#define ARMING_ONE_NS (10 * NS_PER_S)
+
 struct ondemand {
 	struct ondemands *all;
 	struct ondemand_request request;
@@ -290,7 +294,9 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 	}
 	ondemands->running[place] = ondemand;
 	*ret = ondemand;
-	if (!engine_when_armed(ondemands->setup.engine, ondemand_armed, ondemand))
+	if (!engine_when_armed_within(ondemands->setup.engine,
+				      request->pid ? ARMING_ONE_NS : ARMING_NS, ondemand_armed,
+				      ondemand))
 		ondemand_armed(ondemand);
 	return 0;
 }
