@@ -363,6 +363,15 @@ def half_open(daemon, count):
     return opened
 
 
+def is_healthy(daemon):
+    """Whether it answers. Where it has room for four connections, one that has just come may have to go for another, of
+    those whose connect() was given up and that the kernel makes all the same, a second later."""
+    try:
+        return daemon.get("/healthz", timeout=10).status == 200
+    except (http.client.RemoteDisconnected, ConnectionResetError):
+        return False
+
+
 @pytest.mark.parametrize("descriptors", [None, 64], ids=["usual", "64"])
 def test_three_hundred_half_open_connections_hold_nobody_up(profiler, start, descriptors):
     if descriptors:
@@ -373,9 +382,7 @@ def test_three_hundred_half_open_connections_hold_nobody_up(profiler, start, des
     with_half = half_open(profiler, 300)
     try:
         for _ in range(5):
-            began = time.monotonic()
-            assert profiler.get("/healthz", timeout=15).status == 200
-            assert time.monotonic() - began < 10
+            wait_for(lambda: is_healthy(profiler), 10, why="an answer")
         cutter.cut_well()
         again = half_open(profiler, 100)
         with_half += again

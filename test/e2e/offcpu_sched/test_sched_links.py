@@ -36,7 +36,7 @@ def test_a_second_probe_comes_and_goes_beside_the_links_of_the_first(profiler, f
 
 
 def test_off_cpu_loses_no_wait_while_on_cpu_comes_and_goes(profiler, start):
-    target = ready(start, "naps_bare", "100us:3000", "10ms:60")
+    target = ready(start, "naps_bare", "100us:3000", "10ms:200")
     profile_offcpu(profiler, "^naps", svg_period=600)
     alone = links(profiler)
 
@@ -46,7 +46,7 @@ def test_off_cpu_loses_no_wait_while_on_cpu_comes_and_goes(profiler, start):
         probes(profiler, "offcpu")
 
     truth, turns = go_while(target, come_and_go)
-    assert turns >= 3
+    assert turns >= 2
     seen = Seen(profiler)
     for name in ("nap_100us", "nap_10ms"):
         seen.assert_holds(truth[name], "main", name)

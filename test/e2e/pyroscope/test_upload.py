@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from beside import own_folder
-from helpers import Target, program
+from helpers import Target, program, wait_for
 from pyroscope_double import Pyroscope
 from uploads import (BUSY, CPU_NS, PROBES, TYPES, Uploader, assert_same, assert_whole, ends_aligned,
                      of_probe, pid_of, pushed_stacks, wait_windows)  # fmt: skip
