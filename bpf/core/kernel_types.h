@@ -71,16 +71,27 @@ struct rlimit {
 	unsigned long rlim_cur;
 } RELOCATED;
 
+/* Fields exist as CONFIG_TASK_XACCT and CONFIG_TASK_IO_ACCOUNTING say. */
+struct task_io_accounting {
+	uint64_t rchar, wchar, syscr, syscw;
+	uint64_t read_bytes, write_bytes, cancelled_write_bytes;
+} RELOCATED;
+
 struct signal_struct {
 	atomic_t live;
 	struct rlimit rlim[16]; /* by RLIMIT_… */
 	int nr_threads;
-	unsigned long nvcsw, nivcsw;	      /* of the ended threads */
-	unsigned long long sum_sched_runtime; /* of the ended threads, ns */
+	/* What follows is of the ended threads; times are ns. */
+	unsigned long nvcsw, nivcsw;
+	unsigned long min_flt, maj_flt;
+	struct task_io_accounting ioac;
+	unsigned long long sum_sched_runtime;
 } RELOCATED;
 
+/* Exists with CONFIG_SCHED_INFO. */
 struct sched_info {
-	unsigned long long run_delay; /* ns; CONFIG_SCHED_INFO */
+	unsigned long pcount;	      /* times on a CPU */
+	unsigned long long run_delay; /* ns */
 } RELOCATED;
 
 struct kernfs_node {
@@ -149,6 +160,7 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;		/* exists where there are groups */
 	uint64_t sum_exec_runtime;	/* ns, as of the last tick of its CPU */
 	uint64_t prev_sum_exec_runtime; /* the same when the task came to its CPU */
+	uint64_t nr_migrations;
 } RELOCATED;
 
 struct thread_struct {
@@ -177,6 +189,7 @@ struct task_struct {
 	struct sched_entity se;
 	struct uprobe_task *utask; /* bpf/unwind/uretprobe_stack.h */
 	unsigned long min_flt, maj_flt;
+	struct task_io_accounting ioac;
 	int pagefault_disabled;
 	struct task_rss_stat rss_stat; /* before 6.2 */
 	struct thread_struct thread;

@@ -39,7 +39,9 @@ enum probe { PROBE_LIST(PROBE_NUMBER) PROBE_COUNT };
 /* The daemon has not decided yet whether the process is WANTED_SCHED: only what can be dropped
  * later is kept. */
 #define MAYBE_SCHED (WANTED_SCHED << 1)
-_Static_assert(PROBE_COUNT + 2 <= 32, "a mask has a bit for each");
+/* The feature /proc. It follows no process; the bit is for what is loaded ahead. */
+#define WANTED_COSTS (MAYBE_SCHED << 1)
+_Static_assert(PROBE_COUNT + 3 <= 32, "a mask has a bit for each");
 
 /* What a process has to be wanted for, one of these, so that its CPU times are kept
  * (bpf/shared/thread_times.h). */

@@ -47,6 +47,7 @@ static const struct {
 	  "pagefault_disabled",
 	  "min_flt",
 	  "maj_flt",
+	  "ioac",
 	  "utask",
 	  "thread",
 	  "thread_info",
@@ -81,7 +82,12 @@ static const struct {
 	{"return_instance", {"stack", "orig_ret_vaddr", "next"}},
 	{"xol_area", {"vaddr"}},
 	{"rlimit", {"rlim_cur"}},
-	{"signal_struct", {"rlim", "live", "nr_threads", "nvcsw", "nivcsw", "sum_sched_runtime"}},
+	{"signal_struct",
+	 {"rlim", "live", "nr_threads", "nvcsw", "nivcsw", "min_flt", "maj_flt", "ioac",
+	  "sum_sched_runtime"}},
+	{"task_io_accounting",
+	 {"rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes",
+	  "cancelled_write_bytes"}},
 	{"pid", {"level", "numbers"}},
 	{"upid", {"nr", "ns"}},
 	{"pid_namespace", {"ns"}},
@@ -393,6 +399,8 @@ int ktypes_open(struct ktypes *ktypes)
 	ktypes->has_switch_state = count_arguments(from, "sched_switch") >= 4;
 	ktypes->has_switch_end = count_arguments(from, "sched_exit_tp") >= 1;
 	ktypes->has_run_delay = has_field(from, "sched_info", "run_delay");
+	ktypes->has_call_counts = has_field(from, "task_io_accounting", "syscr");
+	ktypes->has_disk_counts = has_field(from, "task_io_accounting", "read_bytes");
 	ktypes->has_group_queues = has_field(from, "cfs_rq", "rq");
 	ktypes->has_memory = btf__find_by_name_kind(from, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0;
 	ktypes->uprobe_session = enum_value(from, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION");

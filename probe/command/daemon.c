@@ -18,6 +18,7 @@
 #include "command/daemon_options.h"
 #include "command/privileges.h"
 #include "container/cgroup.h"
+#include "costs/proc_params.h"
 #include "kind/kind.h"
 
 #define CLOSING_NS (8 * NS_PER_S)
@@ -171,6 +172,18 @@ static int make_sched(struct daemon *daemon)
 	return sched_new(&daemon->services.sched, &setup);
 }
 
+static int make_accounting(struct daemon *daemon)
+{
+	struct accounting_setup setup = {.loop = daemon->core.loop,
+					 .engine = daemon->core.engine,
+					 .worker = daemon->core.bulk};
+	struct params defaults;
+
+	params_default(proc_params(), &defaults);
+	setup.defaults = defaults.proc;
+	return accounting_new(&daemon->services.accounting, &setup);
+}
+
 static int build_daemon(struct daemon *daemon, struct why *why)
 {
 	struct services *services = &daemon->services;
@@ -212,6 +225,8 @@ static int build_daemon(struct daemon *daemon, struct why *why)
 		r = ondemands_new(&services->ondemands, &ondemand);
 	if (r == 0)
 		r = make_sched(daemon);
+	if (r == 0)
+		r = make_accounting(daemon);
 	return r;
 }
 
@@ -225,6 +240,8 @@ static void tear_down(struct daemon *daemon)
 	ondemands_free(daemon->services.ondemands);
 	if (daemon->services.sched)
 		sched_cancel_waits(daemon->services.sched);
+	if (daemon->services.accounting)
+		accounting_cancel_waits(daemon->services.accounting);
 	if (daemon->services.flamegraph)
 		session_cancel_fetches(daemon->services.flamegraph);
 	server_free(daemon->server);
@@ -232,6 +249,7 @@ static void tear_down(struct daemon *daemon)
 	puts_free(daemon->services.puts);
 	session_free(daemon->services.flamegraph);
 	sched_free(daemon->services.sched);
+	accounting_free(daemon->services.accounting);
 	if (daemon->signals.fd > 0)
 		close(daemon->signals.fd);
 	core_done(&daemon->core);
@@ -292,6 +310,8 @@ static void greet_user(const struct daemon *daemon)
 	}
 	if (probes & WANTED_SCHED)
 		fputs(" sched", stderr);
+	if (probes & WANTED_COSTS)
+		fputs(" proc", stderr);
 	fputs(". GET /flamegraph shows it.\n", stderr);
 }
 

@@ -28,7 +28,8 @@ static const char usage[] =
 	"                       a second address, for /metrics and /healthz alone\n"
 	"  --log-level LEVEL    debug, info, warn or error\n"
 	"  --host NAME          what labels and pictures call this host (default: its name)\n"
-	"  --describe SUBJECT   probes, params, sched_params, metrics: list them, as Markdown\n"
+	"  --describe SUBJECT   probes, params, sched_params, proc_params, metrics: list them,\n"
+	"                       as Markdown\n"
 	"  --version            say which version this is\n"
 	"  -h, --help           say this\n";
 

@@ -19,6 +19,7 @@ static const struct {
 	{"metrics", metrics_describe},
 	{"params", describe_params},
 	{"probes", describe_probes},
+	{"proc_params", describe_proc_params},
 	{"sched_params", describe_sched_params},
 };
 

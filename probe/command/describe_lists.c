@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kind/kind.h"
+#include "costs/proc_params.h"
 #include "sched/sched_params.h"
 #include "session/session_params.h"
 
@@ -122,4 +123,9 @@ void describe_params(struct buf *out)
 void describe_sched_params(struct buf *out)
 {
 	write_table(out, sched_params());
+}
+
+void describe_proc_params(struct buf *out)
+{
+	write_table(out, proc_params());
 }

@@ -7,6 +7,7 @@
 /* Writes a line for each probe: its name, title, units, and what it needs (doctor's names). */
 void describe_probes(struct buf *out);
 
-/* Write a line for each parameter of /flamegraph, of /sched. */
+/* Write a line for each parameter of /flamegraph, of /sched, of /proc. */
 void describe_params(struct buf *out);
 void describe_sched_params(struct buf *out);
+void describe_proc_params(struct buf *out);

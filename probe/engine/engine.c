@@ -262,8 +262,11 @@ bool engine_when_armed_within(struct engine *engine, uint64_t wait_ns, void (*do
 bool engine_prepare(struct engine *engine, uint32_t probes, const struct snoopers *snoopers,
 		    void (*done)(void *arg), void *arg)
 {
-	const struct loadable *const *lists[PROBE_COUNT + 2] = {life_loads};
-	size_t count = 1;
+	const struct loadable *const *lists[PROBE_COUNT + 3];
+	size_t count = 0;
+
+	if (probes & ~WANTED_COSTS)
+		lists[count++] = life_loads;
 
 	for (int probe = 0; probe < PROBE_COUNT; probe++) {
 		if (probes & 1u << probe)
@@ -271,6 +274,8 @@ bool engine_prepare(struct engine *engine, uint32_t probes, const struct snooper
 	}
 	if (probes & WANTED_SCHED)
 		lists[count++] = sched_loads;
+	if (probes & WANTED_COSTS)
+		lists[count++] = cost_loads;
 	tracer_foresee_runtimes(engine->tracer,
 				snoopers ? targets_foresee(engine->targets, snoopers, probes) : 0);
 	return tracer_preload(engine->tracer, lists, count, done, arg);
@@ -280,6 +285,11 @@ void engine_forget(struct engine *engine, const void *arg)
 {
 	arming_forget(&engine->arming, arg);
 	tracer_preload_forget(engine->tracer, arg);
+}
+
+struct containers *engine_containers(const struct engine *engine)
+{
+	return engine->containers;
 }
 
 struct tracer *engine_tracer(const struct engine *engine)

@@ -25,6 +25,7 @@
 #include "select/snooper.h"
 #include "select/spec.h"
 #include "target/target.h"
+#include "hooks/tracer_costs.h"
 #include "hooks/tracer_sched.h"
 #include "hooks/tracer_times.h"
 
@@ -222,6 +223,9 @@ struct profile *subscriber_profile(const struct subscriber *subscriber, enum pro
  * the old one goes on.
  */
 struct profile *subscriber_take_profile(struct subscriber *subscriber, enum probe probe);
+
+/* Returns the cgroups and containers that are known, borrowed. */
+struct containers *engine_containers(const struct engine *engine);
 
 /*
  * Returns the tracer, borrowed, to read what is measured of WANTED_SCHED. It is started while there

@@ -5,17 +5,15 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "life.skel.h"
 #include "hooks/hooks_state.h"
+#include "hooks/iterator.h"
 #include "sched.skel.h"
 #include "times.skel.h"
 
-#define THREADS_AT_ONCE 256
-#define GONE_AT_ONCE	256
+#define GONE_AT_ONCE 256
 
 static const char failed[] = "the program that reads processes' run time can't be loaded";
 
@@ -109,36 +107,20 @@ void tracer_times_unload(struct tracer *tracer)
 	tracer->times = NULL;
 }
 
-/* Reads whole threads; the beginning of the next one is kept at the front. */
-static int read_threads(int fd, struct thread_times *threads, const struct times_reading *reading)
+static void tell_thread(void *arg, const void *record)
 {
-	size_t have = 0;
+	const struct times_reading *reading = arg;
 
-	for (;;) {
-		ssize_t n =
-			read(fd, (char *)threads + have, THREADS_AT_ONCE * sizeof(*threads) - have);
-
-		if (n < 0 && errno == EAGAIN) /* the kernel walked a million other objects */
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		have += (size_t)n;
-		size_t count = have / sizeof(*threads);
-		for (size_t i = 0; i < count; i++)
-			reading->thread(reading->arg, &threads[i]);
-		have -= count * sizeof(*threads);
-		memmove(threads, &threads[count], have);
-	}
+	reading->thread(reading->arg, record);
 }
 
 static int read_living(struct tracer *tracer, const struct times_reading *reading)
 {
 	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(tracer->times->links.read_times));
-	_cleanup_free_ struct thread_times *threads = calloc(THREADS_AT_ONCE, sizeof(*threads));
 
-	if (fd < 0)
-		return -errno;
-	return threads ? read_threads(fd, threads, reading) : -ENOMEM;
+	return fd < 0 ? -errno
+		      : iterator_read(fd, sizeof(struct thread_times), tell_thread,
+				      (void *)reading);
 }
 
 static int read_gone(struct tracer *tracer, const struct times_reading *reading)

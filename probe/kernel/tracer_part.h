@@ -76,6 +76,7 @@ struct tracer {
 	uint64_t scaled_numbers[SCALED_MAX], scaled_count;
 	struct runqlen_bpf *runqlen;
 	struct tracer_faults *faults; /* NULL: mem isn't on */
+	struct tracer_costs *costs;   /* NULL: /proc isn't on */
 	struct timer *timer, *length_timer;
 	struct control *control; /* shared with the programs */
 	uint64_t budget_ppm;

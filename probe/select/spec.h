@@ -37,6 +37,12 @@ struct sched_params {
 };
 #define SCHED_THR_UNSET (-1)
 
+/* Params of the feature /proc. */
+struct proc_params {
+	int64_t group_by; /* enum cost_group */
+	int64_t report_period_s;
+};
+
 /* Values of a probe's own params, in a struct of its own (probes/NAME.c). */
 #define PROBE_SETTINGS_BYTES 448
 union probe_settings {
@@ -64,6 +70,7 @@ struct params {
 	char flame_dir[SPEC_PATH_MAX];
 	union probe_settings probes[PROBE_COUNT];
 	struct sched_params sched;
+	struct proc_params proc;
 };
 
 struct spec {

@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "output/files/store.h"
 #include "session/ondemand.h"
+#include "costs/accounting.h"
 #include "sched/sched.h"
 #include "session/session.h"
 
@@ -38,6 +39,7 @@ struct services {
 	struct puts *puts;
 	struct ondemands *ondemands;
 	struct sched *sched;
+	struct accounting *accounting;
 	struct bounds bounds;	 /* of the conf file in force */
 	const char *state_dir;	 /* NULL: nothing is kept for the next start */
 	struct fresh *fresh;	 /* FRESH_COUNT answers */
@@ -62,7 +64,8 @@ struct query {
 	long long step;		 /* width of a cell of a histogram, units */
 	long long top, min, max; /* which stacks, by their values */
 	const char *value, *view, *unit, *sort;
-	bool of_user; /* only a process that `user` may look into is allowed */
+	const char *by; /* of /proc: the value by which rows are sorted */
+	bool of_user;	/* only a process that `user` may look into is allowed */
 	struct viewer user;
 };
 #define QUERY_NONE     (-1) /* not given */

@@ -13,8 +13,8 @@
 static const char *const keys[] = {"pid",   "seconds", "icicle", "follow", "min_age",
 				   "value", "view",    "header", "every",  "count",
 				   "unit",  "step",    "top",	 "min",	   "max",
-				   "sort",  "debug",   "gc",	 "rate"};
-#define KEYS_SHOWN 16
+				   "sort",  "by",      "debug",	 "gc",	   "rate"};
+#define KEYS_SHOWN 17
 
 static const char *query_text(struct MHD_Connection *mhd, const char *key)
 {
@@ -64,6 +64,7 @@ void http_query_read(struct MHD_Connection *mhd, struct query *query, struct not
 		.min = query_number(mhd, "min"),
 		.max = query_number(mhd, "max"),
 		.sort = query_text(mhd, "sort"),
+		.by = query_text(mhd, "by"),
 		.unit = query_text(mhd, "unit"),
 		.value = query_text(mhd, "value"),
 		.view = query_text(mhd, "view"),

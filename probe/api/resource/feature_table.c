@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "api/resource/flamegraph.h"
+#include "api/resource/proc_resource.h"
 #include "api/resource/puts.h"
 #include "api/resource/sched_resource.h"
 #include "base/cleanup.h"
@@ -14,6 +15,8 @@ static const struct feature features[] = {
 	 flamegraph_save, flamegraph_restore, 0 /* its queue loads: puts.h */, flamegraph_begins},
 	{"sched", sched_put, sched_get, sched_fetch, sched_need, sched_save, sched_restore,
 	 WANTED_SCHED, sched_begins},
+	{"proc", proc_put, proc_get, proc_fetch, proc_need, proc_save, proc_restore, WANTED_COSTS,
+	 proc_begins},
 };
 
 void services_forget(const struct services *services, const void *arg)

@@ -17,6 +17,7 @@
 #include "unit/lib/scripted_core.h"
 
 #include "api/http/server.h"
+#include "costs/proc_params.h"
 #include "sched/sched_params.h"
 #include "api/resource/puts.h"
 #include "api/resource/state_file.h"
@@ -53,15 +54,20 @@ static inline void scripted_api_features(struct scripted_api *api)
 	};
 	struct ondemand_setup ondemand = {core->loop, core->engine, core->bulk, core->host};
 	struct sched_setup sched = {.loop = core->loop, .engine = core->engine};
+	struct accounting_setup accounting = {
+		.loop = core->loop, .engine = core->engine, .worker = core->bulk};
 	struct params defaults;
 	struct why why = {0};
 
 	params_default(sched_params(), &defaults);
 	sched.defaults = defaults.sched;
+	params_default(proc_params(), &defaults);
+	accounting.defaults = defaults.proc;
 	assert_int_equal(session_new(&services->flamegraph, &session, &why), 0);
 	assert_int_equal(puts_new(&services->puts, core->loop), 0);
 	assert_int_equal(ondemands_new(&services->ondemands, &ondemand), 0);
 	assert_int_equal(sched_new(&services->sched, &sched), 0);
+	assert_int_equal(accounting_new(&services->accounting, &accounting), 0);
 }
 
 /* Makes the server as the conf says. Returns 0, or a negative errno with a sentence in `why`. */
@@ -103,6 +109,7 @@ static inline void api_stop(struct scripted_api *api)
 	core_quiet(&api->core.core);
 	ondemands_free(api->services.ondemands);
 	sched_cancel_waits(api->services.sched);
+	accounting_cancel_waits(api->services.accounting);
 	session_cancel_fetches(api->services.flamegraph);
 	server_free(api->server);
 	api->server = NULL;
@@ -110,6 +117,7 @@ static inline void api_stop(struct scripted_api *api)
 	puts_free(api->services.puts);
 	session_free(api->services.flamegraph);
 	sched_free(api->services.sched);
+	accounting_free(api->services.accounting);
 	scripted_core_end(&api->core);
 	memset(api->refused, 0, sizeof(api->refused));
 }

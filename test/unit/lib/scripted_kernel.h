@@ -16,6 +16,7 @@
 #include "kernel/tracer.h"
 #include "kernel/tracer_waits.h"
 #include "kernel/window_counts.h"
+#include "hooks/tracer_costs.h"
 #include "hooks/tracer_held.h"
 #include "hooks/tracer_memory.h"
 #include "hooks/tracer_sched.h"
@@ -38,6 +39,7 @@ enum scripted_call {
 	SCRIPTED_HELD_FD,
 	SCRIPTED_HELD_READ,
 	SCRIPTED_TIMES_READ,
+	SCRIPTED_COSTS,
 	SCRIPTED_CALLS_COUNT
 };
 
@@ -121,7 +123,11 @@ struct tracer {
 		struct gone gone;
 	} gone[8]; /* ended threads, for tracer_times_read() */
 	size_t gone_count;
-	unsigned times_forgotten; /* calls of tracer_times_forget() */
+	unsigned times_forgotten;    /* calls of tracer_times_forget() */
+	struct thread_cost costs[8]; /* of threads that exist */
+	size_t costs_count;
+	struct cost_events cost_events;
+	bool counts_costs;
 
 	uint64_t window;
 	struct arena *arena;

@@ -5,11 +5,14 @@
 
 #include "unit/lib/scripted_kernel.h"
 
+#include <sys/mman.h>
+
 /* ---- objects that are loaded ahead: when the test says so ---- */
 
 const struct loadable *const life_loads[] = {NULL}, *const sample_loads[] = {NULL},
 			     *const sched_loads[] = {NULL}, *const offcpu_loads[] = {NULL},
-			     *const faults_loads[] = {NULL}, *const calls_loads[] = {NULL};
+			     *const cost_loads[] = {NULL}, *const faults_loads[] = {NULL},
+			     *const calls_loads[] = {NULL};
 
 #define SCRIPTED_PRELOADS 8
 
@@ -410,6 +413,48 @@ void tracer_times_counted(const struct tracer *tracer, struct times_counted *cou
 {
 	*counted = (struct times_counted){
 		.session = tracer->starts, .each = tracer->hists, .wakeups = tracer->hists};
+}
+
+int tracer_costs_start(struct tracer *tracer, const struct cost_events *events, struct why *why)
+{
+	int r = scripted_errors[SCRIPTED_COSTS];
+
+	if (r < 0)
+		why_set(why, "scripted");
+	tracer->cost_events = *events;
+	tracer->counts_costs = r == 0;
+	return r;
+}
+
+void tracer_costs_stop(struct tracer *tracer)
+{
+	tracer->counts_costs = false;
+}
+
+void tracer_costs_poll(struct tracer *tracer)
+{
+	(void)tracer;
+}
+
+int tracer_costs_open(struct tracer *tracer)
+{
+	size_t bytes = tracer->costs_count * sizeof(tracer->costs[0]);
+	int fd = memfd_create("costs", MFD_CLOEXEC);
+
+	assert_int_equal(pwrite(fd, tracer->costs, bytes, 0), bytes);
+	return fd;
+}
+
+void tracer_costs_lost(const struct tracer *tracer, struct costs_lost *lost)
+{
+	(void)tracer;
+	*lost = (struct costs_lost){0};
+}
+
+uint32_t tracer_costs_known(const struct tracer *tracer)
+{
+	(void)tracer;
+	return (1u << COSTS) - 1;
 }
 
 void tracer_times_state(const struct tracer *tracer, struct times_state *state)

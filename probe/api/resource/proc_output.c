@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "api/resource/proc_output.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/status/container_texts.h"
+#include "base/clock.h"
+#include "base/json.h"
+
+/* Rows in the order in which they are shown, and the rest as one. */
+struct shown_rows {
+	struct cost_row *all; /* owned */
+	size_t count;
+	struct cost_row others, sum;
+	bool has_others;
+};
+
+static int compare_by(const void *a, const void *b, void *arg)
+{
+	const struct cost_row *left = a, *right = b;
+	enum cost by = *(const enum cost *)arg;
+
+	if (left->costs.of[by] != right->costs.of[by])
+		return left->costs.of[by] > right->costs.of[by] ? -1 : 1;
+	return left->pid < right->pid ? -1 : left->pid > right->pid;
+}
+
+static void add_row(struct cost_row *sum, const struct cost_row *row)
+{
+	sum->processes += row->processes;
+	for (int i = 0; i < COSTS; i++)
+		sum->costs.of[i] += row->costs.of[i];
+}
+
+static bool is_used(const struct cost_row *row, uint32_t values)
+{
+	for (int i = 0; i < COSTS; i++) {
+		if (values & 1u << i && row->costs.of[i])
+			return true;
+	}
+	return false;
+}
+
+/* Returns the values of the probe that the kernel counts. */
+static uint32_t values_of(const struct cost_answer *answer, const struct proc_choice *choice)
+{
+	return cost_kind_get(choice->probe)->values & answer->known;
+}
+
+/* Sorts the rows that have any of the values. Without memory there are none. */
+static void choose_rows(struct shown_rows *shown, const struct cost_answer *answer,
+			const struct proc_choice *choice)
+{
+	const struct cost_rows *rows = answer->rows;
+	enum cost by = choice->by;
+
+	*shown = (struct shown_rows){.all = calloc(rows->count + 1, sizeof(*shown->all))};
+	if (!shown->all)
+		return;
+	for (size_t i = 0; i < rows->count; i++) {
+		if (is_used(&rows->all[i], values_of(answer, choice)))
+			shown->all[shown->count++] = rows->all[i];
+		add_row(&shown->sum, &rows->all[i]);
+	}
+	qsort_r(shown->all, shown->count, sizeof(*shown->all), compare_by, &by);
+	for (size_t i = choice->top; i < shown->count; i++)
+		add_row(&shown->others, &shown->all[i]);
+	shown->has_others = shown->count > choice->top;
+	if (shown->has_others)
+		shown->count = choice->top;
+}
+
+/* ---- JSON ---- */
+
+static void put_time(struct json *json, const char *key, uint64_t time_ns)
+{
+	json_raw(json, key, "");
+	buf_printf(json->out, "%llu.%03llu", (unsigned long long)(time_ns / NS_PER_S),
+		   (unsigned long long)(time_ns % NS_PER_S / NS_PER_MS));
+}
+
+static void put_comm(struct json *json, const struct cost_row *row)
+{
+	json_string(json, "comm", row->comm, strnlen(row->comm, COMM_BYTES));
+	if (row->is_kernel)
+		json_raw(json, "kernel", "true");
+}
+
+static void put_process(struct json *json, const struct cost_row *row)
+{
+	if (!row->pid) {
+		json_raw(json, "pid", "null"); /* they ended long ago */
+		json_u64(json, "processes", row->processes);
+	} else {
+		json_u64(json, "pid", (uint64_t)row->pid);
+		put_comm(json, row);
+	}
+	if (row->has_ended)
+		json_raw(json, "ended", "true");
+}
+
+/* Says whose a row is. */
+static void put_owner(struct json *json, const struct cost_answer *answer,
+		      const struct cost_row *row)
+{
+	const struct container *container = cost_row_container(answer->table, row);
+
+	if (answer->by == COST_BY_PID)
+		put_process(json, row);
+	else
+		json_u64(json, "processes", row->processes);
+	if (answer->by == COST_BY_COMM)
+		put_comm(json, row);
+	if (answer->by == COST_BY_CGROUP) {
+		json_text(json, "cgroup", cost_row_path(answer->table, row));
+		json_u64(json, "id", row->group.v2);
+	}
+	if (answer->by != COST_BY_NONE && answer->by != COST_BY_COMM)
+		container_json(json, container, 0, 0);
+}
+
+static void put_values(struct json *json, const struct cost_row *row, uint32_t values)
+{
+	for (int i = 0; i < COSTS; i++) {
+		if (values & 1u << i)
+			json_u64(json, cost_name(i), row->costs.of[i]);
+	}
+}
+
+static void put_row(struct json *json, const struct cost_answer *answer,
+		    const struct proc_choice *choice, const struct cost_row *row)
+{
+	json_object(json, NULL);
+	put_owner(json, answer, row);
+	put_values(json, row, values_of(answer, choice));
+	json_object_end(json);
+}
+
+static void put_sum(struct json *json, const char *key, const struct cost_answer *answer,
+		    const struct proc_choice *choice, const struct cost_row *sum)
+{
+	json_object(json, key);
+	json_u64(json, "processes", sum->processes);
+	put_values(json, sum, values_of(answer, choice));
+	json_object_end(json);
+}
+
+static void put_head(struct json *json, const struct cost_answer *answer,
+		     const struct proc_choice *choice)
+{
+	const struct cost_kind *kind = cost_kind_get(choice->probe);
+
+	json_text(json, "probe", kind->name);
+	put_time(json, "from", answer->from_ns);
+	put_time(json, "until", answer->rows->time_ns);
+	json_text(json, "group_by", cost_groups[answer->by]);
+	json_text(json, "by", cost_name(choice->by));
+	if (kind->absent)
+		json_text(json, "absent", kind->absent);
+	json_number_object(json, "lost", {"threads", answer->lost.threads},
+			   {"processes", answer->lost.processes});
+}
+
+void proc_json(struct buf *out, const struct cost_answer *answer, const struct proc_choice *choice)
+{
+	struct json json = {.out = out};
+	struct shown_rows shown;
+
+	choose_rows(&shown, answer, choice);
+	json_object(&json, NULL);
+	put_head(&json, answer, choice);
+	put_sum(&json, "all", answer, choice, &shown.sum);
+	json_array(&json, "rows");
+	for (size_t i = 0; i < shown.count && !buf_error(out); i++) {
+		json_line(&json);
+		put_row(&json, answer, choice, &shown.all[i]);
+	}
+	json_array_end(&json);
+	if (shown.has_others)
+		put_sum(&json, "others", answer, choice, &shown.others);
+	json_object_end(&json);
+	buf_char(out, '\n');
+	free(shown.all);
+}
+
+void proc_jsonl(struct buf *out, const struct cost_answer *answer, const struct proc_choice *choice)
+{
+	struct shown_rows shown;
+
+	choose_rows(&shown, answer, choice);
+	for (size_t i = 0; i < shown.count && !buf_error(out); i++) {
+		struct json json = {.out = out};
+
+		json_object(&json, NULL);
+		put_time(&json, "from", answer->from_ns);
+		put_time(&json, "until", answer->rows->time_ns);
+		put_owner(&json, answer, &shown.all[i]);
+		put_values(&json, &shown.all[i], values_of(answer, choice));
+		json_object_end(&json);
+		buf_char(out, '\n');
+	}
+	free(shown.all);
+}
+
+/* ---- a table ---- */
+
+#define COLUMN 16
+
+/* Writes bytes that a target chose, those that a terminal may show. */
+static void put_plain(struct buf *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		buf_char(out, text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?');
+}
+
+static void put_label(struct buf *out, const struct cost_answer *answer, const struct cost_row *row)
+{
+	struct container_labels labels;
+
+	container_labels_of(&labels, cost_row_container(answer->table, row));
+	switch (answer->by) {
+	case COST_BY_PID:
+		if (row->pid)
+			buf_printf(out, "%7d ", (int)row->pid);
+		else
+			buf_printf(out, "%7s (%llu ended)", "-",
+				   (unsigned long long)row->processes);
+		put_plain(out, row->comm, strnlen(row->comm, COMM_BYTES));
+		break;
+	case COST_BY_COMM:
+		put_plain(out, row->comm, strnlen(row->comm, COMM_BYTES));
+		break;
+	case COST_BY_CGROUP:
+		put_plain(out, cost_row_path(answer->table, row),
+			  strlen(cost_row_path(answer->table, row)));
+		break;
+	case COST_BY_CONTAINER:
+	case COST_BY_POD:
+	case COST_BY_NONE:
+		break;
+	}
+	if (answer->by == COST_BY_POD)
+		put_plain(out, labels.pod, strlen(labels.pod));
+	else if (answer->by != COST_BY_NONE && answer->by != COST_BY_COMM && *labels.container) {
+		buf_str(out, " [");
+		put_plain(out, labels.container, strlen(labels.container));
+		buf_char(out, ']');
+	}
+}
+
+static void put_columns(struct buf *out, const struct cost_row *row, uint32_t values)
+{
+	for (int i = 0; i < COSTS; i++) {
+		if (values & 1u << i)
+			buf_printf(out, "%*llu", COLUMN, (unsigned long long)row->costs.of[i]);
+	}
+	buf_str(out, "  ");
+}
+
+void proc_text(struct buf *out, const struct cost_answer *answer, const struct proc_choice *choice)
+{
+	const struct cost_kind *kind = cost_kind_get(choice->probe);
+	uint64_t span_ms = (answer->rows->time_ns - answer->from_ns) / NS_PER_MS;
+	uint32_t values = values_of(answer, choice);
+	struct shown_rows shown;
+
+	choose_rows(&shown, answer, choice);
+	buf_printf(out, "%s: %s, of %llu.%03llu s\n", kind->name, kind->what,
+		   (unsigned long long)(span_ms / 1000), (unsigned long long)(span_ms % 1000));
+	for (int i = 0; i < COSTS; i++) {
+		if (values & 1u << i)
+			buf_printf(out, "%*s", COLUMN, cost_name(i));
+	}
+	buf_printf(out, "  %s\n", cost_groups[answer->by]);
+	for (size_t i = 0; i < shown.count && !buf_error(out); i++) {
+		put_columns(out, &shown.all[i], values);
+		put_label(out, answer, &shown.all[i]);
+		buf_char(out, '\n');
+	}
+	if (shown.has_others) {
+		put_columns(out, &shown.others, values);
+		buf_str(out, "others\n");
+	}
+	put_columns(out, &shown.sum, values);
+	buf_str(out, "all\n");
+	free(shown.all);
+}

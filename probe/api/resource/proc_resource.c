@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "api/resource/proc_resource.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/resource/proc_output.h"
+#include "api/resource/saved_spec.h"
+#include "api/status/status.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "costs/accounting.h"
+#include "costs/proc_params.h"
+
+#define SECONDS_MAX 600
+#define NAME_BYTES  32
+
+static const char *probe_name(unsigned probe)
+{
+	return cost_kind_get(probe)->name;
+}
+
+static int find_probe(const struct params *params, const char *name)
+{
+	(void)params;
+	return cost_kind_find(name);
+}
+
+const struct rules proc_rules = {
+	.feature = "proc",
+	.params = proc_params,
+	.probes_count = COST_PROBES,
+	.probe_name = probe_name,
+	.probe_find = find_probe,
+	.everybody = true,
+	.probes_share = true,
+};
+
+/* Returns whether a snooper asks for command lines, which are not read here. */
+static bool asks_for_lines(const struct snoopers *snoopers)
+{
+	const struct name_snooper *names;
+	size_t count = snoopers_names(snoopers, &names);
+
+	for (size_t i = 0; i < count; i++) {
+		if (names[i].cmdline && *names[i].cmdline)
+			return true;
+	}
+	return false;
+}
+
+void proc_put(const struct services *services, char *data, size_t bytes, struct answer *answer,
+	      void (*ready)(void *arg), void *arg)
+{
+	struct why why = {0};
+	_cleanup_(spec_done) struct spec spec = {0};
+	int r = request_parse(data, bytes, &proc_rules, accounting_spec(services->accounting),
+			      &services->bounds, &spec, NULL, &answer->notes, &why);
+
+	(void)ready;
+	(void)arg;
+	if (r == 0 && asks_for_lines(spec.snoopers)) {
+		why_set(&why, "cmdline is no snooper of /proc: choose by comm, pid or container");
+		r = -EINVAL;
+	}
+	if (r < 0) {
+		log_info("PUT /proc refused: %s", why.text);
+		answer_failed(answer, r == -ENOMEM ? 503 : 400, why.text);
+		return;
+	}
+	r = accounting_apply(services->accounting, &spec, &why);
+	if (r < 0) {
+		log_error("PUT /proc can't be done: %s", why.text);
+		answer_failed(answer, 503, why.text);
+		return;
+	}
+	log_info("PUT /proc: new config takes effect, state %s",
+		 spec.running ? "running" : "stopped");
+	answer_log_warnings(answer, "PUT /proc");
+	answer_taken(answer);
+}
+
+/* ---- GET /proc ---- */
+
+static void add_status(struct json *json, const struct services *services, const struct spec *spec)
+{
+	struct cost_table_stats stats;
+	struct costs_lost lost;
+
+	json_object(json, "probes");
+	for (int i = 0; i < COST_PROBES; i++) {
+		const struct cost_kind *kind = cost_kind_get(i);
+
+		if (!(spec->probes & 1u << i))
+			continue;
+		json_object(json, kind->name);
+		json_text(json, "state", accounting_state(services->accounting, i));
+		json_text(json, "reason", "");
+		if (kind->absent)
+			json_text(json, "absent", kind->absent);
+		json_object_end(json);
+	}
+	json_object_end(json);
+	accounting_stats(services->accounting, &stats);
+	tracer_costs_lost(engine_tracer(services->engine), &lost);
+	json_numbers(json, {"processes", stats.processes}, {"ended", stats.ended},
+		     {"cgroups", stats.cgroups});
+	json_number_object(json, "lost", {"threads", lost.threads}, {"processes", lost.processes},
+			   {"no_room", stats.refused});
+}
+
+void proc_get(const struct services *services, struct answer *answer)
+{
+	status_answer(answer, services, &proc_rules, accounting_spec(services->accounting),
+		      add_status);
+}
+
+/* ---- over a restart ---- */
+
+void proc_save(const struct services *services, struct json *json)
+{
+	saved_spec_write(json, &proc_rules, accounting_spec(services->accounting));
+}
+
+uint32_t proc_begins(char *data, size_t bytes)
+{
+	_cleanup_(spec_done) struct spec spec = {0};
+	struct why why;
+	int r = spec_read_unbounded(&proc_rules, data, bytes, &spec, &why);
+
+	return r == 0 && spec.running && spec.probes ? WANTED_COSTS : 0;
+}
+
+int proc_restore(const struct services *services, const cJSON *saved, bool same_boot,
+		 struct why *why)
+{
+	_cleanup_(spec_done) struct spec spec = {0};
+	int r = saved_spec_read(&proc_rules, saved, same_boot, &spec, why);
+
+	return r < 0 ? r : accounting_apply(services->accounting, &spec, why);
+}
+
+/* ---- GET /proc/PROBE.EXTENSION ---- */
+
+static const struct proc_form {
+	const char *extension, *type;
+	void (*write)(struct buf *out, const struct cost_answer *answer,
+		      const struct proc_choice *choice);
+} forms[] = {
+	{".json", "application/json", proc_json},
+	{".jsonl", "application/x-ndjson", proc_jsonl},
+	{".txt", "text/plain; charset=utf-8", proc_text},
+};
+
+struct proc_waiting {
+	struct answer *answer;
+	const struct proc_form *form;
+	struct proc_choice choice;
+	void (*ready)(void *arg);
+	void *arg;
+	bool is_over; /* before the fetch was left */
+	bool is_left;
+};
+
+static bool find_resource(const char *name, struct proc_waiting *waiting)
+{
+	char probe[NAME_BYTES];
+	const char *dot = strchr(name, '.');
+
+	if (!dot || (size_t)(dot - name) >= sizeof(probe))
+		return false;
+	snprintf(probe, sizeof(probe), "%.*s", (int)(dot - name), name);
+	int found = cost_kind_find(probe);
+	if (found < 0)
+		return false;
+	waiting->choice.probe = (enum cost_probe)found;
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		if (strcasecmp(dot, forms[i].extension) == 0)
+			waiting->form = &forms[i];
+	}
+	return waiting->form;
+}
+
+/* Returns what is wrong with a query, a sentence; NULL: nothing. */
+static const char *read_choice(const struct query *query, struct proc_choice *choice)
+{
+	const struct cost_kind *kind = cost_kind_get(choice->probe);
+	int by = query->by ? cost_find(query->by) : (int)kind->key;
+
+	if (query->seconds != QUERY_NONE && (query->seconds < 1 || query->seconds > SECONDS_MAX))
+		return "seconds must be a number from 1 to 600";
+	if (query->top != QUERY_NONE && query->top < 1)
+		return "top must be a number from 1 on";
+	if (by < 0 || !(kind->values & 1u << by))
+		return "by must be one of the probe's values";
+	if (query->pid != QUERY_NONE)
+		return "pid is no parameter of /proc: PUT snoopers";
+	choice->by = (enum cost)by;
+	choice->top = query->top == QUERY_NONE ? SIZE_MAX : (size_t)query->top;
+	return NULL;
+}
+
+static void answer_costs(void *arg, int error, const struct cost_answer *costs)
+{
+	struct proc_waiting *waiting = arg;
+	struct answer *answer = waiting->answer;
+	char message[128];
+
+	answer->cancel = NULL;
+	if (error == 0) {
+		answer->status = 200;
+		answer->content_type = waiting->form->type;
+		waiting->form->write(&answer->body, costs, &waiting->choice);
+	} else if (error != -ECANCELED) {
+		snprintf(message, sizeof(message), "what processes cost can't be had: %s",
+			 error == -ENOENT ? "it was stopped meanwhile" : strerror(-error));
+		answer_failed(answer, 503, message);
+	}
+	waiting->is_over = true;
+	if (!waiting->is_left)
+		return;
+	if (error != -ECANCELED)
+		waiting->ready(waiting->arg);
+	free(waiting);
+}
+
+static void give_up(void *arg)
+{
+	cost_wait_cancel(arg);
+}
+
+static void fetch_costs(const struct services *services, const struct query *query,
+			struct proc_waiting *waiting)
+{
+	const struct cost_asking asking = {
+		.seconds = query->seconds == QUERY_NONE ? 0 : (unsigned)query->seconds,
+		.done = answer_costs,
+		.arg = waiting,
+	};
+	struct answer *answer = waiting->answer;
+	struct cost_wait *wait;
+	struct why why;
+	int r = accounting_read(services->accounting, &asking, &wait, &why);
+
+	waiting->is_left = true;
+	if (r < 0) {
+		answer_failed(answer, r == -EBUSY ? 429 : r == -ENOENT ? 404 : 503, why.text);
+		free(waiting);
+	} else if (waiting->is_over) {
+		free(waiting);
+	} else {
+		answer->cancel = give_up;
+		answer->cancel_arg = wait;
+	}
+}
+
+void proc_fetch(const struct services *services, const char *name, const struct query *query,
+		struct answer *answer, void (*ready)(void *arg), void *arg)
+{
+	struct proc_waiting found = {.answer = answer, .ready = ready, .arg = arg};
+
+	if (!find_resource(name, &found)) {
+		answer_failed(answer, 404, "url not found");
+		return;
+	}
+	const char *wrong = read_choice(query, &found.choice);
+	if (wrong) {
+		answer_failed(answer, 400, wrong);
+		return;
+	}
+	struct proc_waiting *waiting = malloc(sizeof(*waiting));
+	if (!waiting) {
+		answer_failed(answer, 503, "no memory");
+		return;
+	}
+	*waiting = found;
+	fetch_costs(services, query, waiting);
+}
+
+void proc_need(const char *name, const struct query *query, struct need *need)
+{
+	bool measures = query->seconds != QUERY_NONE;
+
+	(void)name;
+	need->role = measures ? ROLE_PROFILE : ROLE_READ;
+	need->costs = measures;
+	if (query->seconds > 0 && query->seconds <= SECONDS_MAX)
+		need->begins = WANTED_COSTS;
+}

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "costs/accounting.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#define FRESH_NS NS_PER_S /* an answer may be of a reading that old */
+
+struct cost_wait {
+	struct accounting *accounting;
+	struct cost_asking asking;
+	uint64_t of_reading;	 /* it is served by this one or a later one */
+	bool wants_reading;	 /* else its time runs */
+	bool has_before;	 /* its time has begun */
+	struct cost_rows before; /* of a measurement */
+	struct loop_timer end;
+};
+
+struct accounting {
+	struct accounting_setup setup;
+	struct spec wanted;
+	bool told;
+
+	struct cost_table *table; /* NULL: nothing runs */
+	bool is_reading;
+	uint64_t readings; /* number of those that were started */
+	uint64_t read_ns,
+		real_ns; /* when the last one that ended began: CLOCK_MONOTONIC; since 1970 */
+	uint64_t began_ns, began_real_ns; /* the one under way */
+	int error;			  /* of the last one */
+
+	bool has_base; /* what was before the start is known */
+	struct cost_rows base;
+	struct loop_timer period;
+	struct cost_wait *waits[COST_WAITS_MAX];
+};
+
+static void start_reading(struct accounting *accounting);
+static void serve_waits(struct accounting *accounting);
+
+static uint64_t period_ns(const struct accounting *accounting)
+{
+	return (uint64_t)accounting->wanted.params.proc.report_period_s * NS_PER_S;
+}
+
+static void period_ends(void *arg)
+{
+	struct accounting *accounting = arg;
+
+	loop_timer_set(accounting->setup.loop, &accounting->period,
+		       loop_now_ns() + period_ns(accounting));
+	start_reading(accounting);
+}
+
+int accounting_new(struct accounting **ret, const struct accounting_setup *setup)
+{
+	struct accounting *accounting = calloc(1, sizeof(*accounting));
+
+	if (!accounting)
+		return -ENOMEM;
+	accounting->setup = *setup;
+	accounting->wanted.params.proc = setup->defaults;
+	accounting->period =
+		(struct loop_timer){.expired = period_ends, .arg = accounting, .name = "proc"};
+	*ret = accounting;
+	return 0;
+}
+
+/* ---- on and off ---- */
+
+static void take_ended(void *arg, const struct ended_cost *ended)
+{
+	struct accounting *accounting = arg;
+
+	if (accounting->table)
+		cost_table_end(accounting->table, ended);
+}
+
+static bool is_running(const struct accounting *accounting)
+{
+	return accounting->told && accounting->wanted.running && accounting->wanted.probes;
+}
+
+static bool has_waits(const struct accounting *accounting)
+{
+	for (int i = 0; i < COST_WAITS_MAX; i++) {
+		if (accounting->waits[i])
+			return true;
+	}
+	return false;
+}
+
+static void turn_off(struct accounting *accounting)
+{
+	tracer_costs_stop(engine_tracer(accounting->setup.engine));
+	cost_table_free(TAKE_PTR(accounting->table));
+	cost_rows_done(&accounting->base);
+	accounting->has_base = false;
+	accounting->read_ns = 0;
+	loop_timer_cancel(accounting->setup.loop, &accounting->period);
+}
+
+static int turn_on(struct accounting *accounting, struct why *why)
+{
+	const struct cost_events events = {take_ended, accounting};
+
+	if (accounting->table)
+		return 0;
+	why_set(why, "no memory");
+	int r = cost_table_new(&accounting->table, engine_containers(accounting->setup.engine));
+	if (r == 0)
+		r = tracer_costs_start(engine_tracer(accounting->setup.engine), &events, why);
+	if (r < 0)
+		turn_off(accounting);
+	return r;
+}
+
+void accounting_free(struct accounting *accounting)
+{
+	if (!accounting)
+		return;
+	turn_off(accounting);
+	if (accounting->told)
+		spec_done(&accounting->wanted);
+	free(accounting);
+}
+
+static void settle_feature(struct accounting *accounting)
+{
+	if (!is_running(accounting)) {
+		cost_rows_done(&accounting->base);
+		accounting->has_base = false;
+		loop_timer_cancel(accounting->setup.loop, &accounting->period);
+		if (!has_waits(accounting) && !accounting->is_reading && accounting->table)
+			turn_off(accounting);
+	}
+}
+
+int accounting_apply(struct accounting *accounting, const struct spec *spec, struct why *why)
+{
+	bool runs = spec->running && spec->probes, ran = is_running(accounting);
+
+	if (runs) {
+		int r = turn_on(accounting, why);
+		if (r < 0)
+			return r;
+	}
+	if (accounting->told)
+		spec_done(&accounting->wanted);
+	spec_copy(&accounting->wanted, spec);
+	accounting->told = true;
+	if (runs != ran)
+		log_info("proc %s", runs ? "started" : "stopped");
+	if (runs && !ran)
+		start_reading(accounting);
+	if (runs)
+		loop_timer_set(accounting->setup.loop, &accounting->period,
+			       loop_now_ns() + period_ns(accounting));
+	settle_feature(accounting);
+	return 0;
+}
+
+/* ---- readings ---- */
+
+static void begin_base(struct accounting *accounting)
+{
+	if (accounting->has_base || !is_running(accounting))
+		return;
+	accounting->base.time_ns = accounting->real_ns;
+	accounting->has_base = cost_table_copy(accounting->table, &accounting->base) == 0;
+}
+
+static void take_reading(void *arg, const struct cost_reading *reading)
+{
+	struct accounting *accounting = arg;
+
+	accounting->is_reading = false;
+	accounting->error = reading->error;
+	if (!accounting->table)
+		return;
+	tracer_costs_poll(engine_tracer(accounting->setup.engine));
+	if (reading->error == 0)
+		accounting->error = cost_table_take(accounting->table, reading);
+	if (accounting->error < 0)
+		log_error("proc: what processes cost can't be read: %s",
+			  strerror(-accounting->error));
+	accounting->read_ns = accounting->began_ns;
+	accounting->real_ns = accounting->began_real_ns;
+	begin_base(accounting);
+	serve_waits(accounting);
+	settle_feature(accounting);
+}
+
+static void fail_reading(struct accounting *accounting, int error)
+{
+	const struct cost_reading failed = {.error = error};
+
+	take_reading(accounting, &failed);
+}
+
+static void start_reading(struct accounting *accounting)
+{
+	size_t count;
+
+	if (accounting->is_reading || !accounting->table)
+		return;
+	accounting->is_reading = true;
+	accounting->readings++;
+	accounting->began_ns = loop_now_ns();
+	accounting->began_real_ns = clock_ns(CLOCK_REALTIME);
+	int fd = tracer_costs_open(engine_tracer(accounting->setup.engine));
+	if (fd < 0) {
+		fail_reading(accounting, fd);
+		return;
+	}
+	_cleanup_free_ struct cgroup_key *known = cost_table_known(accounting->table, &count);
+	int r = cost_reading_start(accounting->setup.worker, fd, known, count, take_reading,
+				   accounting);
+	if (r < 0)
+		fail_reading(accounting, r);
+}
+
+/* ---- answers ---- */
+
+static void forget_wait(struct cost_wait *wait)
+{
+	struct accounting *accounting = wait->accounting;
+
+	for (int i = 0; i < COST_WAITS_MAX; i++) {
+		if (accounting->waits[i] == wait)
+			accounting->waits[i] = NULL;
+	}
+	loop_timer_cancel(accounting->setup.loop, &wait->end);
+	cost_rows_done(&wait->before);
+	free(wait);
+}
+
+static void finish_wait(struct cost_wait *wait, int error, const struct cost_answer *answer)
+{
+	struct cost_asking asking = wait->asking;
+
+	forget_wait(wait);
+	asking.done(asking.arg, error, answer);
+}
+
+/* Answers with what has been counted since `before`. */
+static void answer_wait(struct cost_wait *wait, const struct cost_rows *before)
+{
+	struct accounting *accounting = wait->accounting;
+	struct cost_rows rows = {.time_ns = accounting->real_ns};
+	struct cost_answer answer = {
+		.table = accounting->table,
+		.rows = &rows,
+		.from_ns = before->time_ns,
+		.by = (enum cost_group)accounting->wanted.params.proc.group_by,
+		.known = tracer_costs_known(engine_tracer(accounting->setup.engine)),
+	};
+	int r = cost_table_copy(accounting->table, &rows);
+
+	tracer_costs_lost(engine_tracer(accounting->setup.engine), &answer.lost);
+	if (r == 0) {
+		cost_rows_subtract(&rows, before);
+		if (accounting->told)
+			cost_rows_select(&rows, accounting->table, accounting->wanted.snoopers);
+		cost_rows_group(&rows, accounting->table, answer.by);
+	}
+	finish_wait(wait, r, r == 0 ? &answer : NULL);
+	cost_rows_done(&rows);
+}
+
+static void time_is_over(void *arg)
+{
+	struct cost_wait *wait = arg;
+
+	wait->wants_reading = true;
+	wait->of_reading = wait->accounting->readings + 1;
+	start_reading(wait->accounting);
+}
+
+static int begin_time(struct cost_wait *wait)
+{
+	struct accounting *accounting = wait->accounting;
+
+	wait->before.time_ns = accounting->real_ns;
+	int r = cost_table_copy(accounting->table, &wait->before);
+	if (r < 0)
+		return r;
+	wait->has_before = true;
+	wait->wants_reading = false;
+	loop_timer_set(accounting->setup.loop, &wait->end,
+		       accounting->read_ns + wait->asking.seconds * NS_PER_S);
+	return 0;
+}
+
+/* Goes on with a wait, for which a reading has come. */
+static void serve_wait(struct cost_wait *wait)
+{
+	struct accounting *accounting = wait->accounting;
+	int r = accounting->error;
+
+	if (r == 0 && wait->asking.seconds && !wait->has_before) {
+		r = begin_time(wait);
+		if (r == 0)
+			return;
+	} else if (r == 0 && wait->asking.seconds) {
+		answer_wait(wait, &wait->before);
+		return;
+	} else if (r == 0 && accounting->has_base) {
+		answer_wait(wait, &accounting->base);
+		return;
+	}
+	finish_wait(wait, r ? r : -ENOENT, NULL);
+}
+
+static void serve_waits(struct accounting *accounting)
+{
+	bool more = false;
+
+	for (int i = 0; i < COST_WAITS_MAX; i++) {
+		struct cost_wait *wait = accounting->waits[i];
+
+		if (!wait || !wait->wants_reading)
+			continue;
+		if (wait->of_reading <= accounting->readings)
+			serve_wait(wait);
+		else
+			more = true;
+	}
+	if (more)
+		start_reading(accounting);
+}
+
+static struct cost_wait **free_place(struct accounting *accounting)
+{
+	for (int i = 0; i < COST_WAITS_MAX; i++) {
+		if (!accounting->waits[i])
+			return &accounting->waits[i];
+	}
+	return NULL;
+}
+
+int accounting_read(struct accounting *accounting, const struct cost_asking *asking,
+		    struct cost_wait **ret, struct why *why)
+{
+	struct cost_wait **place = free_place(accounting);
+
+	if (!place) {
+		why_set(why, "%d answers of /proc are under way already", COST_WAITS_MAX);
+		return -EBUSY;
+	}
+	if (!asking->seconds && !is_running(accounting)) {
+		why_set(why,
+			"it doesn't run: PUT it with state running first, or ask with seconds=N");
+		return -ENOENT;
+	}
+	int r = turn_on(accounting, why);
+	if (r < 0)
+		return r;
+	struct cost_wait *wait = calloc(1, sizeof(*wait));
+	if (!wait) {
+		why_set(why, "no memory");
+		settle_feature(accounting);
+		return -ENOMEM;
+	}
+	*wait = (struct cost_wait){
+		.accounting = accounting, .asking = *asking, .wants_reading = true};
+	wait->end = (struct loop_timer){.expired = time_is_over, .arg = wait, .name = "proc"};
+	*place = *ret = wait;
+	wait->of_reading = accounting->readings + 1;
+	if (!asking->seconds && accounting->is_reading && !accounting->has_base)
+		wait->of_reading = accounting->readings;
+	start_reading(accounting);
+	return 0;
+}
+
+void cost_wait_cancel(struct cost_wait *wait)
+{
+	struct accounting *accounting = wait->accounting;
+
+	finish_wait(wait, -ECANCELED, NULL);
+	settle_feature(accounting);
+}
+
+void accounting_cancel_waits(struct accounting *accounting)
+{
+	for (int i = 0; i < COST_WAITS_MAX; i++) {
+		if (accounting->waits[i])
+			cost_wait_cancel(accounting->waits[i]);
+	}
+}
+
+const struct spec *accounting_spec(const struct accounting *accounting)
+{
+	return accounting->told ? &accounting->wanted : NULL;
+}
+
+const char *accounting_state(const struct accounting *accounting, enum cost_probe probe)
+{
+	if (!is_running(accounting) || !(accounting->wanted.probes & 1u << probe))
+		return "stopped";
+	return accounting->has_base ? "running" : "arming";
+}
+
+void accounting_stats(const struct accounting *accounting, struct cost_table_stats *stats)
+{
+	*stats = (struct cost_table_stats){0};
+	if (accounting->table)
+		cost_table_stats(accounting->table, stats);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A job that reads what all processes of the host have cost so far, and the cgroups of those whose
+ * cgroups it hasn't met. Threads are summed up by process.
+ */
+#pragma once
+
+#include "bpf/shared/process_cost.h"
+#include "container/cgroup.h"
+#include "loop/worker.h"
+
+/* What a reading found of a process. */
+struct process_cost {
+	struct cost_owner owner;
+	struct cost_sums costs;
+};
+
+/* Cgroups that a reading met for the first time. */
+struct met_cgroup {
+	struct cgroup_key key;
+	struct container_place place;
+	char *path; /* owned */
+};
+
+struct cost_reading {
+	struct process_cost *processes;
+	size_t count;
+	struct met_cgroup *met;
+	size_t met_count;
+	int error;
+};
+
+/*
+ * Starts a reading from an iterator's descriptor (hooks/tracer_costs.h), which is taken over.
+ * `known` are keys of cgroups that need not be read (copied). done() gets the result, borrowed
+ * during the call, on the loop's thread. Returns 0 or -ENOMEM.
+ */
+int cost_reading_start(struct worker *worker, int fd, const struct cgroup_key *known,
+		       size_t known_count,
+		       void (*done)(void *arg, const struct cost_reading *reading), void *arg);

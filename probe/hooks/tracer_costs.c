@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hooks/tracer_costs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "costs.skel.h"
+#include "kernel/tracer_part.h"
+
+struct tracer_costs {
+	struct costs_bpf *bpf;
+	struct cost_events events;
+	struct tracer_ring ring;
+};
+
+LOADABLE_FUNCTIONS(costs)
+
+/* Leaves out the maps of headers that the object only includes. */
+static void drop_others(struct costs_bpf *bpf)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, bpf->obj)
+	{
+		if (map != bpf->maps.cost_ended && map != bpf->maps.costs_ring &&
+		    !bpf_map__is_internal(map))
+			bpf_map__set_autocreate(map, false);
+	}
+}
+
+static const struct loadable loadable_costs;
+
+static void *load_costs(const struct load_from *from)
+{
+	struct costs_bpf *bpf = tracer_open(from->tracer, costs);
+
+	if (!bpf)
+		return NULL;
+	drop_others(bpf);
+	return tracer_loaded(&loadable_costs, bpf, costs_bpf__load(bpf));
+}
+
+static bool has_costs(const struct tracer *tracer)
+{
+	return tracer->costs;
+}
+
+static const struct loadable loadable_costs = {
+	.load = load_costs,
+	LOADABLE_FIELDS(costs),
+	.is_loaded = has_costs,
+};
+
+const struct loadable *const cost_loads[] = {&loadable_costs, NULL};
+
+static int take_ended(void *arg, void *record, size_t bytes)
+{
+	const struct tracer *tracer = arg;
+	const struct cost_events *events = &tracer->costs->events;
+
+	if (bytes >= sizeof(struct ended_cost))
+		events->ended(events->arg, record);
+	return 0;
+}
+
+void tracer_costs_poll(struct tracer *tracer)
+{
+	if (tracer->costs)
+		tracer_ring_read(&tracer->costs->ring);
+}
+
+static int begin_costs(struct tracer *tracer)
+{
+	struct tracer_costs *costs = tracer->costs;
+
+	costs->bpf = tracer_take(tracer, &loadable_costs);
+	if (!costs->bpf)
+		return -errno;
+	loaded_add(tracer, &(struct loaded){costs->bpf->obj, -1, NULL, NULL, NULL});
+	int r = costs_bpf__attach(costs->bpf);
+	return r < 0 ? r
+		     : tracer_ring_watch(tracer, &costs->ring,
+					 bpf_map__fd(costs->bpf->maps.costs_ring), take_ended,
+					 (void (*)(void *))tracer_costs_poll);
+}
+
+int tracer_costs_start(struct tracer *tracer, const struct cost_events *events, struct why *why)
+{
+	if (tracer->costs)
+		return 0;
+	tracer->costs = calloc(1, sizeof(*tracer->costs));
+	if (!tracer->costs) {
+		why_set(why, "no memory");
+		return -ENOMEM;
+	}
+	tracer->costs->events = *events;
+	int r = begin_costs(tracer);
+	if (r < 0) {
+		tracer_explain(why, r,
+			       "the program that reads what processes cost can't be loaded");
+		tracer_costs_stop(tracer);
+	}
+	return r;
+}
+
+void tracer_costs_stop(struct tracer *tracer)
+{
+	struct tracer_costs *costs = tracer->costs;
+
+	if (!costs)
+		return;
+	tracer_ring_unwatch(tracer, &costs->ring);
+	if (costs->bpf)
+		loaded_remove(tracer, costs->bpf->obj, -1);
+	costs_bpf__destroy(costs->bpf);
+	free(costs);
+	tracer->costs = NULL;
+}
+
+int tracer_costs_open(struct tracer *tracer)
+{
+	if (!tracer->costs)
+		return -ENOENT;
+	int fd = bpf_iter_create(bpf_link__fd(tracer->costs->bpf->links.read_costs));
+
+	return fd < 0 ? -errno : fd;
+}
+
+void tracer_costs_lost(const struct tracer *tracer, struct costs_lost *lost)
+{
+	*lost = (struct costs_lost){0};
+	if (tracer->costs)
+		*lost = (struct costs_lost){tracer->costs->bpf->bss->lost_threads,
+					    tracer->costs->bpf->bss->lost_processes};
+}
+
+uint32_t tracer_costs_known(const struct tracer *tracer)
+{
+	const struct ktypes *types = tracer_ktypes(tracer);
+	uint32_t known = (1u << COSTS) - 1;
+
+	if (types && !types->has_run_delay)
+		known &= ~(1u << COST_DELAY | 1u << COST_SLICES);
+	if (types && !types->has_call_counts)
+		known &= ~(1u << COST_READ_CALLS | 1u << COST_WRITE_CALLS | 1u << COST_READ_CHARS |
+			   1u << COST_WRITE_CHARS);
+	if (types && !types->has_disk_counts)
+		known &= ~(1u << COST_READ_BYTES | 1u << COST_WRITE_BYTES |
+			   1u << COST_CANCELLED_BYTES);
+	return known;
+}

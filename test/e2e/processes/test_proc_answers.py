@@ -1,0 +1,92 @@
+"""/proc over HTTP: forms, choices, groups, refusals, a restart."""
+import json
+import os
+
+import pytest
+
+from accounts import PROBES, costs, put, states, watch
+from helpers import wait_for
+
+
+@pytest.fixture
+def burners(profiler, start):
+    watch(profiler)
+    targets = [start("spin", 60) for _ in range(3)]
+    pids = {target.pid for target in targets}
+    wait_for(lambda: pids <= {row["pid"] for row in costs(profiler, "proc_cpu")["rows"]}, why="all have rows")
+    return pids
+
+
+@pytest.mark.quick
+def test_rows_are_sorted_and_the_rest_is_one(profiler, burners):
+    found = costs(profiler, "proc_cpu", top=2)
+    values = [row["run_ns"] for row in found["rows"]]
+    assert len(values) == 2 and values == sorted(values, reverse=True)
+    assert found["all"]["run_ns"] == sum(values) + found["others"]["run_ns"]
+    assert found["by"] == "run_ns" and found["group_by"] == "pid"
+    for by in ("voluntary", "slices"):
+        values = [row[by] for row in costs(profiler, "proc_sched", by=by)["rows"]]
+        assert values == sorted(values, reverse=True)
+
+
+def test_each_form_says_the_same(profiler, burners):
+    lines = profiler.get("/proc/proc_cpu.jsonl").text.splitlines()
+    assert burners <= {json.loads(line)["pid"] for line in lines}
+    text = profiler.get("/proc/proc_cpu.txt").text
+    assert all(str(pid) in text for pid in burners) and "run_ns" in text and "spin" in text
+
+
+@pytest.mark.parametrize("group_by", ["comm", "cgroup", "container", "pod", "none"])
+def test_groups_add_up(profiler, burners, group_by):
+    watch(profiler, group_by=group_by)
+    found = costs(profiler, "proc_cpu")
+    assert found["group_by"] == group_by
+    assert sum(row["run_ns"] for row in found["rows"]) == found["all"]["run_ns"] > 0
+    if group_by == "none":
+        assert len(found["rows"]) == 1
+    if group_by == "comm":
+        assert [row["processes"] for row in found["rows"] if row["comm"] == "spin"] == [3]
+
+
+def test_kernel_threads_are_there(profiler, burners):
+    def kernel():
+        return [row for row in costs(profiler, "proc_sched")["rows"] if row.get("kernel")]
+
+    assert wait_for(kernel, why="a kernel thread that has run")
+
+
+def test_snoopers_choose(profiler, burners):
+    one = min(burners)
+    watch(profiler, pids=[one])
+    assert {row["pid"] for row in costs(profiler, "proc_cpu")["rows"]} == {one}
+    watch(profiler, "^spin$")
+    assert {row["pid"] for row in costs(profiler, "proc_cpu")["rows"]} >= burners
+    assert os.getpid() not in {row["pid"] for row in costs(profiler, "proc_cpu")["rows"]}
+
+
+def test_what_makes_no_sense_is_refused(profiler):
+    assert profiler.get("/proc").json() == {}
+    assert profiler.get("/proc/proc_cpu.json").status == 404
+    assert profiler.get("/proc/bogus.json?seconds=1").status == 404
+    assert profiler.get("/proc/proc_cpu.svg?seconds=1").status == 404
+    for query in ("seconds=0", "seconds=601", "seconds=1&top=0", "seconds=1&by=minor", "seconds=1&by=x", "seconds=1&pid=1"):
+        answer = profiler.get("/proc/proc_cpu.json?" + query)
+        assert answer.status == 400 and answer.message, query
+    line = {"cmd": {"probe": ["proc_cpu"]}, "snoopers": {"proc_name": [{"comm": "", "cmdline": "x"}]}, "state": "running"}
+    assert "cmdline" in put(profiler, line, 400).message
+    assert put(profiler, {"cmd": {"probe": ["runqlat"]}, "state": "running"}, 400).message
+
+
+def test_it_stops_and_unloads(profiler, burners):
+    watch(profiler, state="stopped")
+    assert set(states(profiler).values()) == {"stopped"}
+    assert profiler.get("/proc/proc_cpu.json").status == 404
+    watch(profiler)
+    assert states(profiler) == dict.fromkeys(PROBES, "running")
+
+
+def test_it_is_restored_after_a_restart(profiler, burners):
+    profiler.stop()
+    profiler.start()
+    wait_for(lambda: set(states(profiler).values()) == {"running"}, why=lambda: states(profiler))
+    wait_for(lambda: burners <= {row["pid"] for row in costs(profiler, "proc_cpu")["rows"]}, why="rows")

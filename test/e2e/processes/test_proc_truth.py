@@ -1,0 +1,160 @@
+"""/proc: what a process costs is what the kernel itself says of it, threads and processes that have ended included."""
+import resource
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from accounts import PROBES, costs, cpu_clock, io_counts, row_of, stat_faults, thread_counts, watch
+from helpers import wait_for
+
+PYTHON = Path("/usr/bin/python3")
+TICK_NS = 10_000_000  # the kernel brings a running thread's time up to date at each tick
+WORKS = """
+import os, sys, threading, time
+path = sys.argv[1]
+def work(number):
+    with open(f"{path}-{number}", "wb") as file:
+        for _ in range(20): file.write(bytes(1 << 16)); file.flush()
+        os.fsync(file.fileno())
+    with open(f"{path}-{number}", "rb") as file:
+        while file.read(1 << 14): pass
+    os.truncate(f"{path}-{number}", 0)
+    for _ in range(20): time.sleep(0.001)
+    sum(range(100000)); bytearray(1 << 20)
+threads = [threading.Thread(target=work, args=(number,)) for number in range(20)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+open(path + "-done", "w").close()
+time.sleep(1000)
+"""
+
+
+def at_rest(target, path):
+    """It has done its work, and waits."""
+    wait_for(path.exists, why="the work is done")
+    wait_for(lambda: Path(f"/proc/{target.pid}/stat").read_text().rpartition(")")[2].split()[0] == "S", why="it sleeps")
+    time.sleep(0.1)  # and its threads have been released
+
+
+@pytest.fixture
+def rested(profiler, start, work):
+    """A program whose 20 threads have worked and ended, and that waits."""
+    watch(profiler)
+    target = start(PYTHON, "-c", WORKS, work / "data")
+    at_rest(target, work / "data-done")
+    return target
+
+
+@pytest.mark.quick
+def test_faults_and_io_of_a_process_at_rest_are_the_kernels(profiler, rested):
+    assert stat_faults(rested.pid) | {"pid": rested.pid} == {
+        key: value for key, value in row_of(profiler, "proc_fault", rested.pid).items() if key in ("pid", "minor", "major")
+    }
+    row = row_of(profiler, "proc_io", rested.pid)
+    assert {name: row[name] for name in io_counts(rested.pid)} == io_counts(rested.pid)
+    assert row["read_chars"] >= 20 * 20 << 16 and row["cancelled_bytes"] >= 0
+
+
+@pytest.mark.quick
+def test_run_time_is_the_cpu_clock(profiler, rested):
+    """Ended threads included."""
+    assert row_of(profiler, "proc_cpu", rested.pid)["run_ns"] == cpu_clock(rested.pid)
+
+
+def test_run_time_of_a_process_that_runs(profiler, start):
+    watch(profiler)
+    target = start("spin", 60)
+    wait_for(lambda: cpu_clock(target.pid) > 1e9, why="a second of CPU time")
+    before = cpu_clock(target.pid)
+    run_ns = row_of(profiler, "proc_cpu", target.pid)["run_ns"]
+    assert before - TICK_NS <= run_ns <= cpu_clock(target.pid)
+
+
+def test_switches_and_delays_of_a_process_at_rest_are_the_kernels(profiler, start):
+    """Of one without threads that have ended: /proc forgets theirs."""
+    watch(profiler)
+    target = start(PYTHON, "-c", "import time\nfor _ in range(300): time.sleep(0.001)\ntime.sleep(1000)")
+    wait_for(lambda: thread_counts(target.pid)["voluntary"] > 300, why="it has slept")
+    time.sleep(0.1)
+    row = row_of(profiler, "proc_sched", target.pid)
+    truth = thread_counts(target.pid)
+    assert {name: row[name] for name in truth} == truth
+
+
+def test_switches_of_threads_that_have_ended(profiler, rested):
+    """20 of them slept 20 times each; the kernel's own sum of a process is getrusage()'s, which is nobody's but its own."""
+    row = row_of(profiler, "proc_sched", rested.pid)
+    assert row["voluntary"] >= 400
+    assert row["slices"] >= row["voluntary"] + row["involuntary"] - 20
+    assert row["delay_ns"] > 0
+
+
+@pytest.mark.parametrize("count", [200])
+def test_processes_that_live_some_milliseconds_are_counted(profiler, count):
+    """All of them, with the time that their parent is told."""
+    watch(profiler, group_by="comm")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for _ in range(count):
+        subprocess.run(["/usr/bin/expr", "1", "+", "1"], stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+    def counted():
+        rows = [row for row in costs(profiler, "proc_cpu")["rows"] if row["comm"] == "expr"]
+        return rows and rows[0]["processes"] >= count and rows[0]
+
+    row = wait_for(counted, why=lambda: [row for row in costs(profiler, "proc_cpu")["rows"] if row["comm"] == "expr"])
+    assert row["processes"] == count
+    assert row["run_ns"] == pytest.approx(1e9 * cpu, rel=0.02, abs=1000 * count)
+    (faults,) = [row for row in costs(profiler, "proc_fault")["rows"] if row["comm"] == "expr"]
+    assert faults["minor"] == after.ru_minflt - before.ru_minflt
+
+
+def test_what_was_before_the_start_is_not_counted(profiler, start):
+    target = start("spin", 60)
+    wait_for(lambda: cpu_clock(target.pid) > 5e8, why="half a second of CPU time")
+    before = cpu_clock(target.pid)
+    watch(profiler)
+    wait_for(lambda: cpu_clock(target.pid) > before + 3e8, why="more of it")
+    run_ns = row_of(profiler, "proc_cpu", target.pid)["run_ns"]
+    assert 2e8 < run_ns <= cpu_clock(target.pid) - before + TICK_NS
+
+
+@pytest.mark.quick
+def test_some_seconds_while_it_is_stopped(profiler, start):
+    target = start("spin", 60)
+    wait_for(lambda: cpu_clock(target.pid) > 1e8, why="it burns")
+    before = cpu_clock(target.pid)
+    found = costs(profiler, "proc_cpu", seconds=1)
+    after = cpu_clock(target.pid)
+    (row,) = [row for row in found["rows"] if row["pid"] == target.pid]
+    span = found["until"] - found["from"]
+    assert 0.9 <= span < 60
+    assert 0 < row["run_ns"] <= min(after - before, 1e9 * span) + TICK_NS
+    assert profiler.get("/proc/proc_cpu.json").status == 404
+
+
+def test_sums_never_decrease(profiler, start):
+    """While threads end, and processes begin and end."""
+    watch(profiler, group_by="none")
+    start(PYTHON, "-c", CHURNS)
+    last = {}
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        for probe in PROBES:
+            (row,) = costs(profiler, probe)["rows"]
+            for name in row.keys() - {"processes"}:
+                assert row[name] >= last.get(name, 0), (name, row, last)
+                last[name] = row[name]
+
+
+CHURNS = """
+import subprocess, threading
+while True:
+    threads = [threading.Thread(target=sum, args=(range(20000),)) for _ in range(20)]
+    for thread in threads: thread.start()
+    subprocess.run(["/usr/bin/true"])
+    for thread in threads: thread.join()
+"""

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What processes have cost: readings, ends, what is folded, differences and groups. */
+#include "unit/lib/unit.h"
+
+#include <unistd.h>
+
+#include "costs/cost_table.h"
+#include "loop/loop.h"
+
+static struct {
+	struct loop *loop;
+	struct worker *worker;
+	struct containers *containers;
+	struct cost_table *table;
+	struct cost_rows rows;
+} test;
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(&test, 0, sizeof(test));
+	assert_int_equal(loop_new(&test.loop), 0);
+	assert_int_equal(worker_new(&test.worker, test.loop, "test", NS_PER_S), 0);
+	assert_int_equal(containers_new(&test.containers, test.loop, test.worker), 0);
+	assert_int_equal(cost_table_new(&test.table, test.containers), 0);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	cost_rows_done(&test.rows);
+	worker_stop(test.worker);
+	cost_table_free(test.table);
+	containers_free(test.containers);
+	worker_free(test.worker);
+	loop_free(test.loop);
+	return 0;
+}
+
+static struct cost_owner owner_of(uint32_t pid, uint64_t start_ns, uint64_t group)
+{
+	return (struct cost_owner){
+		.start_ns = start_ns, .group = {.v2 = group}, .tgid = pid, .comm = "busy"};
+}
+
+static struct process_cost process_of(uint32_t pid, uint64_t start_ns, uint64_t run_ns)
+{
+	return (struct process_cost){owner_of(pid, start_ns, 1), {.of = {[COST_RUN] = run_ns}}};
+}
+
+static void take(struct process_cost *processes, size_t count)
+{
+	const struct cost_reading reading = {.processes = processes, .count = count};
+
+	assert_int_equal(cost_table_take(test.table, &reading), 0);
+}
+
+static void take_one(uint32_t pid, uint64_t run_ns)
+{
+	struct process_cost process = process_of(pid, 1000 + pid, run_ns);
+
+	take(&process, 1);
+}
+
+static void end_one(uint32_t pid, uint64_t group, uint64_t run_ns)
+{
+	const struct ended_cost ended = {owner_of(pid, 1000 + pid, group),
+					 {.of = {[COST_RUN] = run_ns}}};
+
+	assert_int_equal(cost_table_end(test.table, &ended), 0);
+}
+
+static const struct cost_rows *copy(void)
+{
+	cost_rows_done(&test.rows);
+	assert_int_equal(cost_table_copy(test.table, &test.rows), 0);
+	return &test.rows;
+}
+
+static const struct cost_row *row_of(pid_t pid)
+{
+	for (size_t i = 0; i < test.rows.count; i++) {
+		if (test.rows.all[i].pid == pid)
+			return &test.rows.all[i];
+	}
+	return NULL;
+}
+
+static uint64_t sum_of_rows(void)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < test.rows.count; i++)
+		sum += test.rows.all[i].costs.of[COST_RUN];
+	return sum;
+}
+
+static void a_sum_never_goes_back(void **state)
+{
+	(void)state;
+	take_one(7, 50);
+	take_one(7, 40); /* a thread is ending */
+	copy();
+	assert_int_equal(row_of(7)->costs.of[COST_RUN], 50);
+	end_one(7, 1, 60);
+	copy();
+	assert_int_equal(row_of(7)->costs.of[COST_RUN], 60);
+	assert_true(row_of(7)->has_ended);
+}
+
+static void a_pid_that_is_used_again_is_another_process(void **state)
+{
+	struct process_cost both[] = {process_of(7, 1, 50), process_of(7, 2, 5)};
+
+	(void)state;
+	take(both, 1);
+	take(both + 1, 1);
+	assert_int_equal(copy()->count, 2);
+	assert_int_equal(sum_of_rows(), 55);
+}
+
+static void a_process_whose_end_was_lost_ends_when_it_is_not_seen(void **state)
+{
+	(void)state;
+	take_one(7, 50);
+	take_one(8, 1); /* it may be between its release and its end */
+	copy();
+	assert_false(row_of(7)->has_ended);
+	take_one(8, 1);
+	copy();
+	assert_true(row_of(7)->has_ended);
+	assert_false(row_of(8)->has_ended);
+}
+
+static void processes_that_ended_long_ago_are_one_row_by_cgroup(void **state)
+{
+	enum { COUNT = 2 * COST_ENDED_KEPT + 10 };
+
+	(void)state;
+	for (uint32_t i = 1; i <= COUNT; i++)
+		end_one(i, 1 + i % 2, 10);
+	take(NULL, 0);
+	copy();
+	assert_int_equal(test.rows.count, COST_ENDED_KEPT + 2);
+	assert_int_equal(sum_of_rows(), 10 * COUNT);
+	assert_null(row_of(1));
+	assert_non_null(row_of(COUNT));
+	assert_int_equal(test.rows.all[0].pid, 0);
+	assert_int_equal(test.rows.all[0].processes + test.rows.all[1].processes,
+			 COUNT - COST_ENDED_KEPT);
+}
+
+static void what_was_before_is_subtracted_also_of_folded_rows(void **state)
+{
+	struct cost_rows before = {0};
+
+	(void)state;
+	take_one(1, 100);
+	assert_int_equal(cost_table_copy(test.table, &before), 0);
+	end_one(1, 1, 110);
+	for (uint32_t i = 2; i < 2 * COST_ENDED_KEPT + 10; i++)
+		end_one(i, 1, 1);
+	take(NULL, 0);
+	copy();
+	assert_null(row_of(1));
+	cost_rows_subtract(&test.rows, &before);
+	assert_int_equal(sum_of_rows(), 10 + 2 * COST_ENDED_KEPT + 8);
+	cost_rows_done(&before);
+}
+
+static void rows_without_costs_since_are_left_out(void **state)
+{
+	struct process_cost both[] = {process_of(7, 1, 50), process_of(8, 1, 5)};
+	struct cost_rows before = {0};
+
+	(void)state;
+	take(both, 2);
+	assert_int_equal(cost_table_copy(test.table, &before), 0);
+	both[1].costs.of[COST_RUN] = 9;
+	take(both, 2);
+	copy();
+	cost_rows_subtract(&test.rows, &before);
+	assert_int_equal(test.rows.count, 1);
+	assert_int_equal(row_of(8)->costs.of[COST_RUN], 4);
+	cost_rows_done(&before);
+}
+
+static void rows_are_put_together_by_name_cgroup_and_container(void **state)
+{
+	struct process_cost three[] = {process_of(7, 1, 1), process_of(8, 1, 10),
+				       process_of(9, 1, 100)};
+	struct met_cgroup met = {.key = {.v2 = 2}, .path = (char *)"/in"};
+	const struct cost_reading reading = {three, 3, &met, 1, 0};
+
+	(void)state;
+	three[1].owner.group.v2 = 2;
+	memcpy(three[2].owner.comm, "other", 6);
+	memset(met.place.id, 'a', 64);
+	assert_int_equal(cost_table_take(test.table, &reading), 0);
+
+	copy();
+	assert_string_equal(cost_row_path(test.table, row_of(8)), "/in");
+	assert_int_equal(cost_rows_group(&test.rows, test.table, COST_BY_COMM), 0);
+	assert_int_equal(test.rows.count, 2);
+	assert_int_equal(test.rows.all[0].costs.of[COST_RUN], 11);
+	assert_int_equal(test.rows.all[0].processes, 2);
+
+	copy();
+	assert_int_equal(cost_rows_group(&test.rows, test.table, COST_BY_CGROUP), 0);
+	assert_int_equal(test.rows.count, 2);
+	copy();
+	assert_int_equal(cost_rows_group(&test.rows, test.table, COST_BY_CONTAINER), 0);
+	assert_int_equal(test.rows.count, 2);
+	assert_int_equal(test.rows.all[0].costs.of[COST_RUN], 101); /* in none */
+	assert_int_equal(test.rows.all[1].costs.of[COST_RUN], 10);
+	copy();
+	assert_int_equal(cost_rows_group(&test.rows, test.table, COST_BY_NONE), 0);
+	assert_int_equal(test.rows.count, 1);
+	assert_int_equal(test.rows.all[0].processes, 3);
+}
+
+static void snoopers_select_by_name_and_pid(void **state)
+{
+	struct process_cost two[] = {process_of(7, 1, 1), process_of(8, 1, 10)};
+	struct snoopers *snoopers;
+
+	(void)state;
+	memcpy(two[1].owner.comm, "other", 6);
+	take(two, 2);
+	assert_int_equal(snoopers_new(&snoopers), 0);
+	copy();
+	cost_rows_select(&test.rows, test.table, snoopers);
+	assert_int_equal(test.rows.count, 2); /* none chooses all */
+	assert_int_equal(snoopers_add_name(snoopers, "^oth", "", "", 0), 0);
+	cost_rows_select(&test.rows, test.table, snoopers);
+	assert_int_equal(test.rows.count, 1);
+	assert_int_equal(test.rows.all[0].pid, 8);
+	snoopers_unref(snoopers);
+}
+
+#define TABLE_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TABLE_TEST(a_sum_never_goes_back),
+		TABLE_TEST(a_pid_that_is_used_again_is_another_process),
+		TABLE_TEST(a_process_whose_end_was_lost_ends_when_it_is_not_seen),
+		TABLE_TEST(processes_that_ended_long_ago_are_one_row_by_cgroup),
+		TABLE_TEST(what_was_before_is_subtracted_also_of_folded_rows),
+		TABLE_TEST(rows_without_costs_since_are_left_out),
+		TABLE_TEST(rows_are_put_together_by_name_cgroup_and_container),
+		TABLE_TEST(snoopers_select_by_name_and_pid),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
