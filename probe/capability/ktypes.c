@@ -399,6 +399,8 @@ int ktypes_open(struct ktypes *ktypes)
 	ktypes->has_switch_state = count_arguments(from, "sched_switch") >= 4;
 	ktypes->has_switch_end = count_arguments(from, "sched_exit_tp") >= 1;
 	ktypes->has_run_delay = has_field(from, "sched_info", "run_delay");
+	ktypes->has_irq_times = has_field(from, "rq", "prev_irq_time");
+	ktypes->has_steal_times = has_field(from, "rq", "prev_steal_time_rq");
 	ktypes->has_call_counts = has_field(from, "task_io_accounting", "syscr");
 	ktypes->has_disk_counts = has_field(from, "task_io_accounting", "read_bytes");
 	ktypes->has_group_queues = has_field(from, "cfs_rq", "rq");

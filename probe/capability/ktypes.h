@@ -14,6 +14,9 @@ struct ktypes {
 	bool has_switch_end;   /* a tracepoint at a switch's end, sched_exit_tp (since 6.13) */
 	bool has_switch_state; /* sched_switch has the state as a fourth argument (since 5.18) */
 	bool has_run_delay;    /* each task's run-queue delays are counted (CONFIG_SCHED_INFO) */
+	bool has_irq_times; /* tasks' run times are without interrupts (CONFIG_IRQ_TIME_ACCOUNTING)
+			     */
+	bool has_steal_times;  /* and without stolen time (CONFIG_PARAVIRT_TIME_ACCOUNTING) */
 	bool has_call_counts;  /* each task's reads and writes (CONFIG_TASK_XACCT) */
 	bool has_disk_counts;  /* and what of them went to disks (CONFIG_TASK_IO_ACCOUNTING) */
 	bool has_group_queues; /* struct cfs_rq has `rq`: a task's queue leads to its CPU's */

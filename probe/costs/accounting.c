@@ -263,6 +263,8 @@ static void answer_wait(struct cost_wait *wait, const struct cost_rows *before)
 	};
 	int r = cost_table_copy(accounting->table, &rows);
 
+	tracer_costs_kinds(engine_tracer(accounting->setup.engine), &answer.without_interrupts,
+			   &answer.without_steal);
 	tracer_costs_lost(engine_tracer(accounting->setup.engine), &answer.lost);
 	if (r == 0) {
 		cost_rows_subtract(&rows, before);

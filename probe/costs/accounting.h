@@ -44,8 +44,9 @@ struct cost_answer {
 	const struct cost_rows *rows; /* put together */
 	uint64_t from_ns;	      /* ns since 1970 */
 	enum cost_group by;
-	uint32_t known;		/* values that the kernel counts: 1 << enum cost */
-	struct costs_lost lost; /* since it runs */
+	bool without_interrupts, without_steal; /* of processes' times */
+	uint32_t known;				/* values that the kernel counts: 1 << enum cost */
+	struct costs_lost lost;			/* since it runs */
 };
 
 struct cost_asking {

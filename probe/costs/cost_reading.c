@@ -115,6 +115,8 @@ static void run_reading(struct job *job)
 			PROCESSES_MAX);
 
 	if (r == 0)
+		r = host_times_read(&mine->result.host);
+	if (r == 0)
 		r = iterator_read(mine->fd, sizeof(struct thread_cost), take_thread, mine);
 	if (r == 0)
 		r = mine->result.error;

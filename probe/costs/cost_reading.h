@@ -7,6 +7,7 @@
 
 #include "bpf/shared/process_cost.h"
 #include "container/cgroup.h"
+#include "costs/host_times.h"
 #include "loop/worker.h"
 
 /* What a reading found of a process. */
@@ -27,6 +28,7 @@ struct cost_reading {
 	size_t count;
 	struct met_cgroup *met;
 	size_t met_count;
+	struct host_times host; /* at its begin */
 	int error;
 };
 

@@ -32,6 +32,7 @@ struct cost_table {
 	uint64_t reading;
 	uint64_t order,
 		folded; /* processes that have ended; and those without a row of their own */
+	struct host_times host; /* at the last reading */
 	struct cost_table_stats stats;
 };
 
@@ -213,6 +214,7 @@ int cost_table_take(struct cost_table *table, const struct cost_reading *reading
 	int r = 0;
 
 	table->reading++;
+	table->host = reading->host;
 	for (size_t i = 0; i < reading->count; i++) {
 		const struct process_cost *process = &reading->processes[i];
 		struct cost_entry *entry = entry_of(table, &process->owner);
@@ -267,7 +269,7 @@ int cost_table_copy(const struct cost_table *table, struct cost_rows *rows)
 	const struct cost_entry *entry;
 	const struct row_key *key;
 
-	*rows = (struct cost_rows){.time_ns = rows->time_ns};
+	*rows = (struct cost_rows){.time_ns = rows->time_ns, .host = table->host};
 	rows->all = calloc(map_count(table->rows) + 1, sizeof(*rows->all));
 	if (!rows->all)
 		return -ENOMEM;
@@ -309,6 +311,7 @@ void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before)
 {
 	size_t kept = 0;
 
+	host_times_subtract(&rows->host, &before->host);
 	for (size_t i = 0; i < before->count; i++) {
 		struct cost_row *row = bsearch(&before->all[i], rows->all, rows->count,
 					       sizeof(*rows->all), compare_rows);

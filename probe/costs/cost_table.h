@@ -45,6 +45,7 @@ struct cost_rows {
 	struct cost_row *all; /* by pid and start */
 	size_t count;
 	uint64_t time_ns; /* of the reading, ns since 1970 */
+	struct host_times host;
 };
 void cost_rows_done(struct cost_rows *rows);
 

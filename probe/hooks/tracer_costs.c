@@ -152,3 +152,11 @@ uint32_t tracer_costs_known(const struct tracer *tracer)
 			   1u << COST_CANCELLED_BYTES);
 	return known;
 }
+
+void tracer_costs_kinds(const struct tracer *tracer, bool *interrupts, bool *steal)
+{
+	const struct ktypes *types = tracer_ktypes(tracer);
+
+	*interrupts = types && types->has_irq_times;
+	*steal = types && types->has_steal_times;
+}

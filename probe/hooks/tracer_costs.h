@@ -34,4 +34,7 @@ void tracer_costs_lost(const struct tracer *tracer, struct costs_lost *lost);
 /* Which of the values the kernel counts: 1 << enum cost. */
 uint32_t tracer_costs_known(const struct tracer *tracer);
 
+/* Tells what processes' times are without. */
+void tracer_costs_kinds(const struct tracer *tracer, bool *interrupts, bool *steal);
+
 extern const struct loadable *const cost_loads[];

@@ -328,6 +328,28 @@ def check_named(results):
     return '500 calls, %d writes, naps of %d us' % (totals['writes'], totals['time'])
 
 
+def check_costed(results):
+    """What dd moved; its time; the page faults of its begin; switches of a thread of the kernel."""
+    need(results['costed-answer'].status == 0, results['costed-answer'].text[:200])
+    rows = {}
+    for probe in ('cpu', 'sched', 'fault', 'io'):
+        result = results['costed-' + probe]
+        need(result.status == 0, '%s: %s' % (probe, result.text[:200]))
+        found = json.loads(result.text)
+        need(found['lost'] == {'threads': 0, 'processes': 0}, str(found['lost']))
+        rows[probe] = found['rows']
+    ended = {probe: [row for row in of if row.get('comm') in ('dd', 'busybox') and row.get('ended')]
+             for probe, of in rows.items()}
+    moved = [row for row in ended['io'] if row.get('write_chars', 0) >= 4096000]
+    need(not rows['io'] or 'write_chars' not in rows['io'][0] or len(moved) == 1, 'dd: %s' % ended['io'])
+    if moved:
+        need(1000 <= moved[0]['write_calls'] <= 1010 and moved[0]['read_chars'] >= 4096000, str(moved))
+    need(any(row['run_ns'] > 100000 for row in ended['cpu']), 'dd: %s' % ended['cpu'])
+    need(any(row['minor'] > 10 for row in ended['fault']), 'dd: %s' % ended['fault'])
+    need(any(row.get('kernel') and row['voluntary'] for row in rows['sched']), 'no thread of the kernel')
+    return 'dd: %s' % (moved or 'this kernel counts no calls')
+
+
 # Depth of `chain`, and how its lines begin. Of the second container no state is there.
 CONTAINED = {20: ('[Pod]shop-0', '[Con]web'), 21: ('[Pod]shop-0', '[Con]web'), 23: ('[Pod]shop-0', '[Con]web'),
              24: ('[Pod]11111111-2222-3333-4444-555555555555', '[Con]bbbbbbbbbbbb')}
@@ -378,6 +400,7 @@ def cases():
         ('moved', 'moved moved', check_moved),
         ('named', 'named named', check_named),
         ('containers', 'contained containers', check_contained),
+        ('costed', 'costed costed', check_costed),
         ('daemon', 'served daemon chain 20 %d' % FOREVER,
          lambda results: check_served(results, 'daemon', 20)),
     ]

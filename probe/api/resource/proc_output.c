@@ -114,7 +114,7 @@ static void put_owner(struct json *json, const struct cost_answer *answer,
 	if (answer->by == COST_BY_COMM)
 		put_comm(json, row);
 	if (answer->by == COST_BY_CGROUP) {
-		json_text(json, "cgroup", cost_row_path(answer->table, row));
+		json_name(json, "cgroup", cost_row_path(answer->table, row));
 		json_u64(json, "id", row->group.v2);
 	}
 	if (answer->by != COST_BY_NONE && answer->by != COST_BY_COMM)
@@ -163,6 +163,22 @@ static void put_head(struct json *json, const struct cost_answer *answer,
 			   {"processes", answer->lost.processes});
 }
 
+/* Says what the CPUs did when no process ran. */
+static void put_host(struct json *json, const struct cost_answer *answer)
+{
+	const struct host_times *host = &answer->rows->host;
+	uint64_t span_ns = answer->rows->time_ns - answer->from_ns;
+
+	json_object(json, "host");
+	json_numbers(json, {"cpus", host->cpus}, {"wall_ns", span_ns * host->cpus},
+		     {"idle_ns", host->idle_ns}, {"iowait_ns", host->iowait_ns});
+	if (answer->without_interrupts)
+		json_u64(json, "interrupts_ns", host->interrupts_ns);
+	if (answer->without_steal)
+		json_u64(json, "steal_ns", host->steal_ns);
+	json_object_end(json);
+}
+
 void proc_json(struct buf *out, const struct cost_answer *answer, const struct proc_choice *choice)
 {
 	struct json json = {.out = out};
@@ -172,6 +188,8 @@ void proc_json(struct buf *out, const struct cost_answer *answer, const struct p
 	json_object(&json, NULL);
 	put_head(&json, answer, choice);
 	put_sum(&json, "all", answer, choice, &shown.sum);
+	if (choice->probe == PROC_CPU)
+		put_host(&json, answer);
 	json_array(&json, "rows");
 	for (size_t i = 0; i < shown.count && !buf_error(out); i++) {
 		json_line(&json);

@@ -209,12 +209,11 @@ static void answer_costs(void *arg, int error, const struct cost_answer *costs)
 	struct answer *answer = waiting->answer;
 	char message[128];
 
-	answer->cancel = NULL;
 	if (error == 0) {
 		answer->status = 200;
 		answer->content_type = waiting->form->type;
 		waiting->form->write(&answer->body, costs, &waiting->choice);
-	} else if (error != -ECANCELED) {
+	} else {
 		snprintf(message, sizeof(message), "what processes cost can't be had: %s",
 			 error == -ENOENT ? "it was stopped meanwhile" : strerror(-error));
 		answer_failed(answer, 503, message);
@@ -222,8 +221,7 @@ static void answer_costs(void *arg, int error, const struct cost_answer *costs)
 	waiting->is_over = true;
 	if (!waiting->is_left)
 		return;
-	if (error != -ECANCELED)
-		waiting->ready(waiting->arg);
+	waiting->ready(waiting->arg);
 	free(waiting);
 }
 

@@ -86,7 +86,8 @@ def test_it_stops_and_unloads(profiler, burners):
 
 
 def test_it_is_restored_after_a_restart(profiler, burners):
+    profiler.conf.write_text(profiler.conf.read_text().replace("restore = false", "restore = true"))
     profiler.stop()
     profiler.start()
-    wait_for(lambda: set(states(profiler).values()) == {"running"}, why=lambda: states(profiler))
+    wait_for(lambda: set(states(profiler).values()) == {"running"}, why="it runs")
     wait_for(lambda: burners <= {row["pid"] for row in costs(profiler, "proc_cpu")["rows"]}, why="rows")

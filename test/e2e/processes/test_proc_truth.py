@@ -158,3 +158,15 @@ while True:
     subprocess.run(["/usr/bin/true"])
     for thread in threads: thread.join()
 """
+
+
+@pytest.mark.alone("it takes the time of all CPUs")
+def test_all_processes_and_idle_time_are_the_time_of_all_cpus(profiler, start):
+    """While one CPU burns and programs begin and end."""
+    start("spin", 60)
+    start(PYTHON, "-c", CHURNS)
+    watch(profiler)
+    found = costs(profiler, "proc_cpu", seconds=10)
+    host = found["host"]
+    told = found["all"]["run_ns"] + sum(ns for name, ns in host.items() if name not in ("cpus", "wall_ns"))
+    assert told == pytest.approx(host["wall_ns"], rel=0.005), (found["all"], host)

@@ -451,6 +451,13 @@ void tracer_costs_lost(const struct tracer *tracer, struct costs_lost *lost)
 	*lost = (struct costs_lost){0};
 }
 
+void tracer_costs_kinds(const struct tracer *tracer, bool *interrupts, bool *steal)
+{
+	(void)tracer;
+	*interrupts = false;
+	*steal = true;
+}
+
 uint32_t tracer_costs_known(const struct tracer *tracer)
 {
 	(void)tracer;
