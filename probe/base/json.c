@@ -70,6 +70,13 @@ void json_add_numbers(struct json *json, const struct json_number *numbers)
 		json_u64(json, numbers->key, numbers->value);
 }
 
+void json_seconds(struct json *json, const char *key, uint64_t time_ns)
+{
+	json_raw(json, key, "");
+	buf_printf(json->out, "%llu.%03llu", (unsigned long long)(time_ns / 1000000000),
+		   (unsigned long long)(time_ns % 1000000000 / 1000000));
+}
+
 void json_double(struct json *json, const char *key, double value)
 {
 	char text[32];

@@ -38,6 +38,9 @@ void json_u64(struct json *json, const char *key, uint64_t value);
 /* Adds a finite number with 15 digits, or with 17 if 15 tell another one. */
 void json_double(struct json *json, const char *key, double value);
 
+/* Adds a time, ns since 1970, in seconds with three digits behind the point. */
+void json_seconds(struct json *json, const char *key, uint64_t time_ns);
+
 /*
  * Add a text; what is no valid UTF-8 in it becomes U+FFFD. json_text() is for texts of our own and
  * of clients: `\n` and its kin have their short escapes, U+007F stays. json_name() and

@@ -87,6 +87,9 @@ void diagnosis_print(const struct diagnosis *diagnosis, FILE *out, unsigned widt
 	fputs("\nprobes of /sched\n", out);
 	for (int i = 0; i < SCHED_COUNT; i++)
 		put_row(&writer, sched_kind_get(i)->name, "", &diagnosis->sched[i]);
+	fputs("\nprobes of /proc\n", out);
+	for (int i = 0; i < COST_PROBES; i++)
+		put_row(&writer, cost_kind_get(i)->name, "", &diagnosis->proc[i]);
 	for (int i = CAN_NOTHING + 1; i < CAPABILITY_COUNT; i++) {
 		const struct capability_row *row = capability_row(i);
 
@@ -107,7 +110,7 @@ static void add_finding(struct json *json, const struct finding *finding)
 	json_text(json, "remedy", finding->remedy);
 }
 
-/* Adds an entry; `kernel` is NULL for a probe of /sched. */
+/* Adds an entry; `kernel` is NULL for a probe of /sched or /proc. */
 static void add_probe(struct json *json, const char *name, const struct finding *finding,
 		      const struct finding *kernel, const struct kind_need *needs)
 {
@@ -160,6 +163,11 @@ int diagnosis_print_json(const struct diagnosis *diagnosis, FILE *out)
 	for (int i = 0; i < SCHED_COUNT; i++)
 		add_probe(&json, sched_kind_get(i)->name, &diagnosis->sched[i], NULL,
 			  sched_kind_needs(i));
+	json_array_end(&json);
+	json_array(&json, "proc");
+	for (int i = 0; i < COST_PROBES; i++)
+		add_probe(&json, cost_kind_get(i)->name, &diagnosis->proc[i], NULL,
+			  cost_kind_needs());
 	json_array_end(&json);
 	json_array(&json, "capabilities");
 	for (int i = CAN_NOTHING + 1; i < CAPABILITY_COUNT; i++)

@@ -6,15 +6,18 @@
 #include <stdio.h>
 #include <sys/utsname.h>
 
+#include "costs/cost_kind.h"
 #include "sched/sched_kind.h"
 
 struct diagnosis {
 	struct utsname host;
 	struct finding probes[PROBE_COUNT];
 	struct finding hooks[PROBE_COUNT]; /* by the capabilities alone: what this kernel allows */
-	struct finding sched[SCHED_COUNT]; /* probes of /sched, by the capabilities */
+	/* probes of /sched and of /proc, by the capabilities */
+	struct finding sched[SCHED_COUNT], proc[COST_PROBES];
 	struct finding capabilities[CAPABILITY_COUNT]; /* from CAN_NOTHING + 1 on */
-	bool ok; /* each probe, also of /sched, runs, perhaps with limits; or is of_hardware */
+	bool ok; /* each probe, also of /sched and /proc, runs, perhaps with limits; or is
+		    of_hardware */
 };
 
 /* Prints a text for people, in at most `width` columns. */

@@ -194,6 +194,16 @@ static void judge_sched(struct diagnosis *diagnosis)
 	}
 }
 
+static void judge_proc(struct diagnosis *diagnosis)
+{
+	for (int i = 0; i < COST_PROBES; i++) {
+		struct finding *finding = &diagnosis->proc[i];
+
+		judge_needs(cost_kind_needs(), diagnosis, finding);
+		diagnosis->ok = diagnosis->ok && finding->state != FINDING_NO;
+	}
+}
+
 /* Runs the trials, AT_ONCE at a time: most of a trial is waiting until the kernel has freed a
  * program. */
 static void try_all(struct diagnosis *diagnosis)
@@ -211,6 +221,7 @@ static void try_all(struct diagnosis *diagnosis)
 	}
 	judge_probes(diagnosis);
 	judge_sched(diagnosis);
+	judge_proc(diagnosis);
 }
 
 static unsigned terminal_columns(void)

@@ -48,8 +48,11 @@ static const char *const helps[COSTS] = {
 
 const char *const cost_groups[] = {"pid", "comm", "cgroup", "container", "pod", "none", NULL};
 
-/* They are those of following processes, without the stacks. */
-static const struct kind_need needs[KIND_NEEDS_MAX] = {NEEDS_PROGRAMS, NEEDS_DATA};
+static const struct kind_need needs[KIND_NEEDS_MAX] = {
+	NEEDS_PROGRAMS,
+	NEEDS_DATA,
+	{.what = CAN_ITERATE_TASKS},
+};
 
 const struct cost_kind *cost_kind_get(enum cost_probe probe)
 {

@@ -74,13 +74,6 @@ static void choose_rows(struct shown_rows *shown, const struct cost_answer *answ
 
 /* ---- JSON ---- */
 
-static void put_time(struct json *json, const char *key, uint64_t time_ns)
-{
-	json_raw(json, key, "");
-	buf_printf(json->out, "%llu.%03llu", (unsigned long long)(time_ns / NS_PER_S),
-		   (unsigned long long)(time_ns % NS_PER_S / NS_PER_MS));
-}
-
 static void put_comm(struct json *json, const struct cost_row *row)
 {
 	json_string(json, "comm", row->comm, strnlen(row->comm, COMM_BYTES));
@@ -153,8 +146,8 @@ static void put_head(struct json *json, const struct cost_answer *answer,
 	const struct cost_kind *kind = cost_kind_get(choice->probe);
 
 	json_text(json, "probe", kind->name);
-	put_time(json, "from", answer->from_ns);
-	put_time(json, "until", answer->rows->time_ns);
+	json_seconds(json, "from", answer->from_ns);
+	json_seconds(json, "until", answer->rows->time_ns);
 	json_text(json, "group_by", cost_groups[answer->by]);
 	json_text(json, "by", cost_name(choice->by));
 	if (kind->absent)
@@ -212,8 +205,8 @@ void proc_jsonl(struct buf *out, const struct cost_answer *answer, const struct 
 		struct json json = {.out = out};
 
 		json_object(&json, NULL);
-		put_time(&json, "from", answer->from_ns);
-		put_time(&json, "until", answer->rows->time_ns);
+		json_seconds(&json, "from", answer->from_ns);
+		json_seconds(&json, "until", answer->rows->time_ns);
 		put_owner(&json, answer, &shown.all[i]);
 		put_values(&json, &shown.all[i], values_of(answer, choice));
 		json_object_end(&json);

@@ -15,14 +15,6 @@ static void put_comm(struct json *json, const char *comm)
 	json_string(json, "comm", comm, strnlen(comm, COMM_BYTES));
 }
 
-/* Writes a time, ns since 1970, in seconds. */
-static void put_time(struct json *json, const char *key, uint64_t time_ns)
-{
-	json_raw(json, key, "");
-	buf_printf(json->out, "%llu.%03llu", (unsigned long long)(time_ns / NS_PER_S),
-		   (unsigned long long)(time_ns % NS_PER_S / NS_PER_MS));
-}
-
 static size_t slots_used(const uint64_t *slots, size_t count)
 {
 	while (count && !slots[count - 1])
@@ -189,7 +181,7 @@ static void put_event(struct json *json, const struct slow_entry *entry)
 {
 	json_line(json);
 	json_object(json, NULL);
-	put_time(json, "time", entry->time_ns);
+	json_seconds(json, "time", entry->time_ns);
 	put_comm(json, entry->comm);
 	json_numbers(json, {"pid", entry->tgid}, {"tid", entry->tid}, {"cpu", entry->cpu});
 	container_json(json, entry->container, (pid_t)entry->tgid, entry->ns_pid);
@@ -226,8 +218,8 @@ void sched_json(struct buf *out, const struct sched_data *data)
 
 	json_object(&json, NULL);
 	json_text(&json, "probe", sched_kind_get(data->probe)->name);
-	put_time(&json, "from", data->from_ns);
-	put_time(&json, "until", data->until_ns);
+	json_seconds(&json, "from", data->from_ns);
+	json_seconds(&json, "until", data->until_ns);
 	forms[sched_form(data->probe)](&json, data);
 	if (data->refused)
 		json_u64(&json, "refused", data->refused);

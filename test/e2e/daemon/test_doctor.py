@@ -125,10 +125,11 @@ def test_json_has_its_shape(needs_bpf):
         assert probe["built"]
 
 
-def test_probes_of_sched_have_a_row_each(needs_bpf):
+def test_probes_of_sched_and_proc_have_a_row_each(needs_bpf):
     found = report()
     assert [row["name"] for row in found.doc["sched"]] == PROBES
-    for row in found.doc["sched"]:
+    assert [row["name"] for row in found.doc["proc"]] == ["proc_cpu", "proc_sched", "proc_fault", "proc_io"]
+    for row in found.doc["sched"] + found.doc["proc"]:
         assert row["state"] in STATES and row["reason"]
         assert set(row["needs"]) <= set(found.rows)
         missing = [name for name in row["needs"] if found.rows[name]["state"] == "no"]

@@ -1,0 +1,34 @@
+"""/proc by container: the sum of its processes, also of those that have ended, and when it is no more."""
+import pytest
+
+from accounts import costs, cpu_clock, watch
+from helpers import wait_for
+
+
+def rows_of(profiler, name, probe="proc_cpu"):
+    return [row for row in costs(profiler, probe)["rows"] if row.get("container") == name]
+
+
+@pytest.mark.quick
+def test_a_container_has_its_sum_also_after_its_end(profiler, podman):
+    watch(profiler, group_by="container")
+    one = podman.run("c", "/opt/c_spin", 600)
+    pid = one.pid
+    wait_for(lambda: rows_of(profiler, one.name), why="its row")
+    wait_for(lambda: cpu_clock(pid) > 3e8, why="it has burned")
+    clock = cpu_clock(pid)
+    (row,) = wait_for(lambda: [row for row in rows_of(profiler, one.name) if row["run_ns"] >= clock], why="as much")
+    one.remove()
+    (after,) = wait_for(lambda: rows_of(profiler, one.name), why="its row")
+    assert after["run_ns"] >= row["run_ns"] and after["processes"] >= row["processes"] >= 1
+
+
+def test_short_processes_of_a_container_count_for_it(profiler, podman):
+    """Each lives for milliseconds; the shell that starts them is there when the cgroup is looked at."""
+    watch(profiler, group_by="container")
+    loop = "read x </dev/null; i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done; /bin/sleep 600"
+    one = podman.run("c", "/bin/sh", "-c", loop)
+    wait_for(lambda: rows_of(profiler, one.name), why="its row")
+    (row,) = wait_for(lambda: [row for row in rows_of(profiler, one.name, "proc_fault") if row["processes"] >= 301],
+                      60, why=lambda: rows_of(profiler, one.name, "proc_fault"))  # fmt: skip
+    assert row["minor"] >= 300 * 20
