@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define FRESH_NS NS_PER_S /* an answer may be of a reading that old */
+#define FRESH_NS NS_PER_S /* /metrics have no reading made more often */
 
 struct cost_wait {
 	struct accounting *accounting;
@@ -249,11 +249,27 @@ static void finish_wait(struct cost_wait *wait, int error, const struct cost_ans
 	asking.done(asking.arg, error, answer);
 }
 
+/* Copies what has been counted since `before`, put together. The caller calls cost_rows_done() in
+ * any case. */
+static int copy_since(const struct accounting *accounting, const struct cost_rows *before,
+		      enum cost_group by, struct cost_rows *rows)
+{
+	*rows = (struct cost_rows){.time_ns = accounting->real_ns};
+	int r = cost_table_copy(accounting->table, rows);
+
+	if (r < 0)
+		return r;
+	cost_rows_subtract(rows, before);
+	if (accounting->told)
+		cost_rows_select(rows, accounting->table, accounting->wanted.snoopers);
+	return cost_rows_group(rows, accounting->table, by);
+}
+
 /* Answers with what has been counted since `before`. */
 static void answer_wait(struct cost_wait *wait, const struct cost_rows *before)
 {
 	struct accounting *accounting = wait->accounting;
-	struct cost_rows rows = {.time_ns = accounting->real_ns};
+	struct cost_rows rows;
 	struct cost_answer answer = {
 		.table = accounting->table,
 		.rows = &rows,
@@ -261,17 +277,11 @@ static void answer_wait(struct cost_wait *wait, const struct cost_rows *before)
 		.by = (enum cost_group)accounting->wanted.params.proc.group_by,
 		.known = tracer_costs_known(engine_tracer(accounting->setup.engine)),
 	};
-	int r = cost_table_copy(accounting->table, &rows);
+	int r = copy_since(accounting, before, answer.by, &rows);
 
 	tracer_costs_kinds(engine_tracer(accounting->setup.engine), &answer.without_interrupts,
 			   &answer.without_steal);
 	tracer_costs_lost(engine_tracer(accounting->setup.engine), &answer.lost);
-	if (r == 0) {
-		cost_rows_subtract(&rows, before);
-		if (accounting->told)
-			cost_rows_select(&rows, accounting->table, accounting->wanted.snoopers);
-		cost_rows_group(&rows, accounting->table, answer.by);
-	}
 	finish_wait(wait, r, r == 0 ? &answer : NULL);
 	cost_rows_done(&rows);
 }
@@ -395,6 +405,26 @@ void accounting_cancel_waits(struct accounting *accounting)
 		if (accounting->waits[i])
 			cost_wait_cancel(accounting->waits[i]);
 	}
+}
+
+void last_costs_done(struct last_costs *last)
+{
+	cost_rows_done(&last->rows);
+}
+
+void accounting_last(struct accounting *accounting, struct last_costs *last)
+{
+	*last = (struct last_costs){0};
+	if (!accounting->has_base)
+		return;
+	if (copy_since(accounting, &accounting->base, COST_BY_CONTAINER, &last->rows) == 0) {
+		last->table = accounting->table;
+		last->known = tracer_costs_known(engine_tracer(accounting->setup.engine));
+	}
+	for (size_t i = 0; i < last->rows.count; i++)
+		cost_row_add(&last->sum, &last->rows.all[i]);
+	if (accounting->read_ns + FRESH_NS <= loop_now_ns())
+		start_reading(accounting);
 }
 
 const struct spec *accounting_spec(const struct accounting *accounting)

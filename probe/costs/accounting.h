@@ -70,4 +70,16 @@ void cost_wait_cancel(struct cost_wait *wait);
 /* Cancels all waits, at the end. */
 void accounting_cancel_waits(struct accounting *accounting);
 
+/* What has been counted since the start, as of the last reading. */
+struct last_costs {
+	const struct cost_table *table; /* borrowed; NULL: it doesn't run */
+	struct cost_rows rows;		/* by container; one is of none */
+	struct cost_row sum;		/* of all */
+	uint32_t known;			/* values that the kernel counts: 1 << enum cost */
+};
+void last_costs_done(struct last_costs *last);
+
+/* Fills in *last, and has all processes read anew for the next time. */
+void accounting_last(struct accounting *accounting, struct last_costs *last);
+
 void accounting_stats(const struct accounting *accounting, struct cost_table_stats *stats);

@@ -376,6 +376,12 @@ void cost_rows_select(struct cost_rows *rows, const struct cost_table *table,
 
 /* ---- groups ---- */
 
+void cost_row_add(struct cost_row *sum, const struct cost_row *row)
+{
+	sum->processes += row->processes;
+	add_costs(&sum->costs, &row->costs);
+}
+
 struct grouping {
 	const struct cost_table *table;
 	enum cost_group by;
@@ -424,8 +430,7 @@ int cost_rows_group(struct cost_rows *rows, const struct cost_table *table, enum
 			rows->all[kept++] = *row;
 			continue;
 		}
-		add_costs(&sum->costs, &row->costs);
-		sum->processes += row->processes;
+		cost_row_add(sum, row);
 		sum->has_ended = sum->has_ended && row->has_ended;
 	}
 	rows->count = kept;

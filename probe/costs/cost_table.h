@@ -62,6 +62,9 @@ void cost_rows_select(struct cost_rows *rows, const struct cost_table *table,
 /* Puts rows together. Returns 0 or -ENOMEM. */
 int cost_rows_group(struct cost_rows *rows, const struct cost_table *table, enum cost_group by);
 
+/* Adds the costs of a row, and how many processes it stands for. */
+void cost_row_add(struct cost_row *sum, const struct cost_row *row);
+
 /* Return the container of a row, and its path in the v2 hierarchy, borrowed; NULL, "": not known.
  */
 struct container *cost_row_container(const struct cost_table *table, const struct cost_row *row);

@@ -48,6 +48,8 @@ static const struct metrics_owner rooms[] = {
 	OWNER_OF_ALL(sched_measures),
 	OWNER(sender_measures, upload.sent),
 	OWNER_OF_ALL(process_measures),
+	OWNER_OF_ALL(container_cost_measures),
+	OWNER_OF_ALL(node_cost_measures),
 	OWNER_OF_ALL(daemon_measures),
 	OWNER_OF_ALL(standard_measures),
 };
@@ -86,6 +88,7 @@ void metrics_write(const struct services *services, const struct caller *caller,
 	size_t count;
 	const struct metrics_owner *all = metrics_owners(&count);
 	_cleanup_(process_choice_done) struct process_choice processes = {0};
+	_cleanup_(last_costs_done) struct last_costs costs = {0};
 	struct figures figures;
 
 	answer->status = 200;
@@ -94,7 +97,10 @@ void metrics_write(const struct services *services, const struct caller *caller,
 	figures_read(&figures, services);
 	if (caller->role >= ROLE_READ)
 		process_choice_make(&processes, services);
+	if (caller->role >= ROLE_READ)
+		accounting_last(services->accounting, &costs);
 	figures.processes = &processes;
+	figures.costs = &costs;
 	for (size_t i = 0; i < count; i++) {
 		const struct measures *measures = all[i].measures;
 

@@ -27,13 +27,6 @@ static int compare_by(const void *a, const void *b, void *arg)
 	return left->pid < right->pid ? -1 : left->pid > right->pid;
 }
 
-static void add_row(struct cost_row *sum, const struct cost_row *row)
-{
-	sum->processes += row->processes;
-	for (int i = 0; i < COSTS; i++)
-		sum->costs.of[i] += row->costs.of[i];
-}
-
 static bool is_used(const struct cost_row *row, uint32_t values)
 {
 	for (int i = 0; i < COSTS; i++) {
@@ -62,11 +55,11 @@ static void choose_rows(struct shown_rows *shown, const struct cost_answer *answ
 	for (size_t i = 0; i < rows->count; i++) {
 		if (is_used(&rows->all[i], values_of(answer, choice)))
 			shown->all[shown->count++] = rows->all[i];
-		add_row(&shown->sum, &rows->all[i]);
+		cost_row_add(&shown->sum, &rows->all[i]);
 	}
 	qsort_r(shown->all, shown->count, sizeof(*shown->all), compare_by, &by);
 	for (size_t i = choice->top; i < shown->count; i++)
-		add_row(&shown->others, &shown->all[i]);
+		cost_row_add(&shown->others, &shown->all[i]);
 	shown->has_others = shown->count > choice->top;
 	if (shown->has_others)
 		shown->count = choice->top;

@@ -13,6 +13,8 @@ struct figures {
 	const struct services *services; /* borrowed */
 	/* processes that have series; borrowed. NULL: all */
 	const struct process_choice *processes;
+	/* what processes cost, by container; borrowed. NULL: not asked */
+	const struct last_costs *costs;
 	struct engine_stats engine;
 	struct session_stats files;
 	struct upload_status upload;

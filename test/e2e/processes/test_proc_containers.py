@@ -1,4 +1,6 @@
 """/proc by container: the sum of its processes, also of those that have ended, and when it is no more."""
+import re
+
 import pytest
 
 from accounts import costs, cpu_clock, watch
@@ -18,6 +20,9 @@ def test_a_container_has_its_sum_also_after_its_end(profiler, podman):
     wait_for(lambda: cpu_clock(pid) > 3e8, why="it has burned")
     clock = cpu_clock(pid)
     (row,) = wait_for(lambda: [row for row in rows_of(profiler, one.name) if row["run_ns"] >= clock], why="as much")
+    metric = re.compile(rf'^stackprobe_container_cpu_seconds_total{{container="{one.name}".*}} (\S+)$', re.M)
+    found = wait_for(lambda: metric.search(profiler.get("/metrics").text), why="its metric")
+    assert float(found[1]) > 0.3
     one.remove()
     (after,) = wait_for(lambda: rows_of(profiler, one.name), why="its row")
     assert after["run_ns"] >= row["run_ns"] and after["processes"] >= row["processes"] >= 1

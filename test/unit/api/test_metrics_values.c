@@ -359,6 +359,41 @@ static void times_that_found_no_room(void **state)
 		     "process_series_left_out 0\n");
 }
 
+static void what_processes_cost(void **state)
+{
+	struct scripted_api *api = *state;
+	struct figures figures = figures_of(api);
+	struct last_costs last = {.known = (1u << COSTS) - 1};
+	struct cost_table *table;
+
+	for (uint64_t i = 0; i < COSTS; i++)
+		last.sum.costs.of[i] = 10 + i;
+	assert_lines(&node_cost_measures, &figures, "");
+	figures.costs = &last;
+	assert_lines(&node_cost_measures, &figures, ""); /* it doesn't run */
+	assert_int_equal(cost_table_new(&table, engine_containers(api->services.engine)), 0);
+	last.table = table;
+	assert_lines(&container_cost_measures, &figures, "");
+	assert_lines(&node_cost_measures, &figures,
+		     "node_process_cpu_seconds_total 0.000000010\n"
+		     "node_runq_wait_seconds_total 0.000000013\n"
+		     "node_context_switches_total{type=\"voluntary\"} 11\n"
+		     "node_context_switches_total{type=\"involuntary\"} 12\n"
+		     "node_cpu_migrations_total 15\n"
+		     "node_page_faults_total{kind=\"minor\"} 16\n"
+		     "node_page_faults_total{kind=\"major\"} 17\n"
+		     "node_io_calls_total{direction=\"read\"} 18\n"
+		     "node_io_calls_total{direction=\"write\"} 19\n"
+		     "node_io_bytes_total{direction=\"read\"} 20\n"
+		     "node_io_bytes_total{direction=\"write\"} 21\n"
+		     "node_disk_bytes_total{direction=\"read\"} 22\n"
+		     "node_disk_bytes_total{direction=\"write\"} 23\n");
+	last.known &= ~(1u << COST_DELAY);
+	_cleanup_free_ char *lines = lines_of(&node_cost_measures, &figures);
+	assert_null(strstr(lines, "runq_wait"));
+	cost_table_free(table);
+}
+
 static void a_probe_has_its_own_losses_and_those_of_all(void **state)
 {
 	struct scripted_api *api = *state;
@@ -396,6 +431,7 @@ int main(void)
 		cmocka_unit_test(off_cpu),
 		API(the_daemon_itself),
 		API(times_that_found_no_room),
+		API(what_processes_cost),
 		API(a_probe_has_its_own_losses_and_those_of_all),
 	};
 

@@ -191,7 +191,8 @@ static void rows_are_put_together_by_name_cgroup_and_container(void **state)
 	struct process_cost three[] = {process_of(7, 1, 1), process_of(8, 1, 10),
 				       process_of(9, 1, 100)};
 	struct met_cgroup met = {.key = {.v2 = 2}, .path = (char *)"/in"};
-	const struct cost_reading reading = {three, 3, &met, 1, 0};
+	const struct cost_reading reading = {
+		.processes = three, .count = 3, .met = &met, .met_count = 1};
 
 	(void)state;
 	three[1].owner.group.v2 = 2;

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sums of what processes cost, by container and of the whole host, while /proc runs. */
+#include "api/metrics/metrics_lines.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+static const char *switch_name(unsigned value)
+{
+	return value ? "involuntary" : "voluntary";
+}
+
+static const char *fault_name(unsigned value)
+{
+	return value ? "major" : "minor";
+}
+
+static const char *way_name(unsigned value)
+{
+	return value ? "write" : "read";
+}
+
+/* The values of a label lie behind each other in enum cost. */
+static const struct measure_label switch_type = {"type", switch_name, 0, 2};
+static const struct measure_label fault_kind = {"kind", fault_name, 0, 2};
+static const struct measure_label way = {"direction", way_name, 0, 2};
+
+static enum cost cost_of(const struct measure *row, unsigned value)
+{
+	return (enum cost)((row->at - offsetof(struct cost_row, costs)) / sizeof(uint64_t)) + value;
+}
+
+static void put_number(struct buf *out, const struct measure *row, uint64_t number)
+{
+	if (strstr(row->name, "_seconds_"))
+		buf_printf(out, "%llu.%09llu\n", (unsigned long long)(number / NS_PER_S),
+			   (unsigned long long)(number % NS_PER_S));
+	else
+		buf_printf(out, "%llu\n", (unsigned long long)number);
+}
+
+/* Writes the lines of a row of one container; `container` NULL: of the host. */
+static void put_lines(struct buf *out, const struct measure *row, uint32_t known,
+		      const struct container *container, const struct cost_row *costs)
+{
+	unsigned end = row->label ? row->label->end : 1;
+
+	for (unsigned i = 0; i < end; i++) {
+		_cleanup_buf_ struct buf labels = BUF_INIT(4096);
+
+		if (!(known & 1u << cost_of(row, i)))
+			continue;
+		metrics_container(&labels, container);
+		if (row->label)
+			buf_printf(&labels, ",%s=\"%s\"", row->label->name,
+				   row->label->value_name(i));
+		buf_char(&labels, '\0');
+		buf_printf(out, "stackprobe_%s", row->name);
+		if (!buf_error(&labels) && *labels.data)
+			buf_printf(out, "{%s}", labels.data + 1);
+		buf_char(out, ' ');
+		put_number(out, row, measure_number(row, costs, i));
+	}
+}
+
+static void write_sums(struct buf *out, const struct measure *row, const void *stats)
+{
+	const struct figures *figures = stats;
+	const struct last_costs *last = figures->costs;
+	bool of_containers = strncmp(row->name, "container_", strlen("container_")) == 0;
+
+	if (!last || !last->table)
+		return;
+	if (!of_containers)
+		put_lines(out, row, last->known, NULL, &last->sum);
+	for (size_t i = 0; of_containers && i < last->rows.count; i++) {
+		const struct cost_row *costs = &last->rows.all[i];
+		const struct container *container = cost_row_container(last->table, costs);
+
+		if (container)
+			put_lines(out, row, last->known, container, costs);
+	}
+}
+
+#define SUM(cost)                                                                                  \
+	.at = offsetof(struct cost_row, costs.of[cost]), .bytes = sizeof(uint64_t),                \
+	.lines = write_sums
+#define CONTAINER "container, pod, namespace"
+
+static const struct measure of_containers[] = {
+	{"container_cpu_seconds_total", NULL, COUNTER,
+	 "CPU time of a container's processes, those that have ended included, since /proc was "
+	 "started (doc/proc.md). As of the last reading.",
+	 SUM(COST_RUN), .labels = CONTAINER},
+	{"container_runq_wait_seconds_total", NULL, COUNTER,
+	 "Time that the threads of a container's processes were runnable and had no CPU.",
+	 SUM(COST_DELAY), .labels = CONTAINER},
+	{"container_context_switches_total", NULL, COUNTER,
+	 "Switches away from the threads of a container's processes.", SUM(COST_VOLUNTARY),
+	 .label = &switch_type, .labels = CONTAINER},
+	{"container_cpu_migrations_total", NULL, COUNTER,
+	 "Moves of threads of a container's processes to another CPU.", SUM(COST_MIGRATIONS),
+	 .labels = CONTAINER},
+	{"container_page_faults_total", NULL, COUNTER, "Page faults of a container's processes.",
+	 SUM(COST_MINOR), .label = &fault_kind, .labels = CONTAINER},
+	{"container_io_calls_total", NULL, COUNTER,
+	 "Calls of read and write, and their kin, by a container's processes.",
+	 SUM(COST_READ_CALLS), .label = &way, .labels = CONTAINER},
+	{"container_io_bytes_total", NULL, COUNTER, "Bytes that these calls moved.",
+	 SUM(COST_READ_CHARS), .label = &way, .labels = CONTAINER},
+	{"container_disk_bytes_total", NULL, COUNTER,
+	 "Bytes read from disks for a container's processes, and bytes that will be written there.",
+	 SUM(COST_READ_BYTES), .label = &way, .labels = CONTAINER},
+};
+
+static const struct measure of_node[] = {
+	{"node_process_cpu_seconds_total", NULL, COUNTER,
+	 "CPU time of the processes that /proc looks at, those that have ended included, since it "
+	 "was started. As of the last reading.",
+	 SUM(COST_RUN)},
+	{"node_runq_wait_seconds_total", NULL, COUNTER,
+	 "Time that their threads were runnable and had no CPU.", SUM(COST_DELAY)},
+	{"node_context_switches_total", NULL, COUNTER, "Switches away from their threads.",
+	 SUM(COST_VOLUNTARY), .label = &switch_type},
+	{"node_cpu_migrations_total", NULL, COUNTER, "Moves of their threads to another CPU.",
+	 SUM(COST_MIGRATIONS)},
+	{"node_page_faults_total", NULL, COUNTER, "Page faults of them.", SUM(COST_MINOR),
+	 .label = &fault_kind},
+	{"node_io_calls_total", NULL, COUNTER, "Calls of read and write, and their kin.",
+	 SUM(COST_READ_CALLS), .label = &way},
+	{"node_io_bytes_total", NULL, COUNTER, "Bytes that these calls moved.",
+	 SUM(COST_READ_CHARS), .label = &way},
+	{"node_disk_bytes_total", NULL, COUNTER,
+	 "Bytes read from disks for them, and bytes that will be written there.",
+	 SUM(COST_READ_BYTES), .label = &way},
+};
+
+const struct measures container_cost_measures = {"What processes cost", "",
+						 MEASURE_ROWS(of_containers), .scope = OF_PROCESS};
+const struct measures node_cost_measures = {"What processes cost", "", MEASURE_ROWS(of_node),
+					    .scope = OF_PROCESS};
