@@ -64,15 +64,15 @@ int host_times_read(struct host_times *times)
 	return r < 0 ? r : host_times_parse(text.data, times);
 }
 
-static uint64_t less(uint64_t now, uint64_t before)
+static uint64_t count_since(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
 
 void host_times_subtract(struct host_times *times, const struct host_times *before)
 {
-	times->idle_ns = less(times->idle_ns, before->idle_ns);
-	times->iowait_ns = less(times->iowait_ns, before->iowait_ns);
-	times->interrupts_ns = less(times->interrupts_ns, before->interrupts_ns);
-	times->steal_ns = less(times->steal_ns, before->steal_ns);
+	times->idle_ns = count_since(times->idle_ns, before->idle_ns);
+	times->iowait_ns = count_since(times->iowait_ns, before->iowait_ns);
+	times->interrupts_ns = count_since(times->interrupts_ns, before->interrupts_ns);
+	times->steal_ns = count_since(times->steal_ns, before->steal_ns);
 }
