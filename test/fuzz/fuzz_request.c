@@ -13,6 +13,7 @@
 #include "api/resource/flamegraph.h"
 #include "session/session_events.h"
 #include "session/session_params.h"
+#include "api/resource/proc_resource.h"
 #include "api/resource/sched_resource.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
@@ -157,16 +158,17 @@ static void demand_equal(const struct spec *a, const struct spec *b)
 	}
 }
 
-/* The same body to the other feature. */
-static void use_sched(const uint8_t *data, size_t bytes)
+/* The same body to another feature, whose params lie there. */
+static void use_other(const struct rules *rules, size_t at, size_t params_bytes,
+		      const uint8_t *data, size_t bytes)
 {
 	struct spec spec, again;
 
-	if (parse(&sched_rules, data, bytes, NULL, &spec) < 0)
+	if (parse(rules, data, bytes, NULL, &spec) < 0)
 		return;
-	demand(parse(&sched_rules, data, bytes, &spec, &again) == 0);
+	demand(parse(rules, data, bytes, &spec, &again) == 0);
 	demand(spec.probes == again.probes && spec.running == again.running);
-	demand(memcmp(&spec.params.sched, &again.params.sched, sizeof(spec.params.sched)) == 0);
+	demand(memcmp((char *)&spec.params + at, (char *)&again.params + at, params_bytes) == 0);
 	spec_done(&spec);
 	spec_done(&again);
 }
@@ -178,7 +180,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
 	if (bytes > REQUEST_BODY_MAX)
 		return 0;
-	use_sched(data, bytes);
+	use_other(&sched_rules, offsetof(struct params, sched), sizeof(struct sched_params), data,
+		  bytes);
+	use_other(&proc_rules, offsetof(struct params, proc), sizeof(struct proc_params), data,
+		  bytes);
 	if (parse(&flamegraph_rules, data, bytes, NULL, &spec) < 0)
 		return 0;
 	snoopers_match(spec.snoopers, &(struct identity){1, 0, "aaaaaaaaaaaaaab"}, &match);

@@ -162,11 +162,12 @@ while True:
 
 @pytest.mark.alone("it takes the time of all CPUs")
 def test_all_processes_and_idle_time_are_the_time_of_all_cpus(profiler, start):
-    """While one CPU burns and programs begin and end."""
+    """While one CPU burns and programs begin and end. (A thread's last 20 us, after its account is closed, are nobody's:
+    here none ends but main threads.)"""
     start("spin", 60)
-    start(PYTHON, "-c", CHURNS)
+    start("/bin/sh", "-c", "while :; do /usr/bin/true; done")
     watch(profiler)
     found = costs(profiler, "proc_cpu", seconds=10)
     host = found["host"]
     told = found["all"]["run_ns"] + sum(ns for name, ns in host.items() if name not in ("cpus", "wall_ns"))
-    assert told == pytest.approx(host["wall_ns"], rel=0.005), (found["all"], host)
+    assert told == pytest.approx(host["wall_ns"], rel=0.002), (found["all"], host)
