@@ -255,7 +255,7 @@ static int compare_rows(const void *a, const void *b)
 		return left->pid < right->pid ? -1 : 1;
 	if (left->start_ns != right->start_ns)
 		return left->start_ns < right->start_ns ? -1 : 1;
-	return memcmp(&left->group, &right->group, sizeof(left->group)) * (left->pid == 0);
+	return left->pid ? 0 : memcmp(&left->group, &right->group, sizeof(left->group));
 }
 
 void cost_rows_done(struct cost_rows *rows)
