@@ -249,7 +249,7 @@ static void fetch_costs(const struct services *services, const struct query *que
 		free(waiting);
 	} else if (waiting->is_over) {
 		free(waiting);
-	} else {
+	} else if (asking.seconds) { /* what comes soon is for a client that has said all, too */
 		answer->cancel = give_up;
 		answer->cancel_arg = wait;
 	}

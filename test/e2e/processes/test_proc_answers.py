@@ -1,6 +1,7 @@
 """/proc over HTTP: forms, choices, groups, refusals, a restart."""
 import json
 import os
+import socket
 
 import pytest
 
@@ -75,6 +76,15 @@ def test_what_makes_no_sense_is_refused(profiler):
     line = {"cmd": {"probe": ["proc_cpu"]}, "snoopers": {"proc_name": [{"comm": "", "cmdline": "x"}]}, "state": "running"}
     assert "cmdline" in put(profiler, line, 400).message
     assert put(profiler, {"cmd": {"probe": ["runqlat"]}, "state": "running"}, 400).message
+
+
+def test_a_client_that_has_closed_its_half_gets_the_answer(profiler, burners):
+    with profiler.connect() as sock:
+        sock.sendall(b"GET /proc/proc_cpu.txt HTTP/1.0\r\n\r\n")
+        sock.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: sock.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.0 200") or answer.startswith(b"HTTP/1.1 200")
+    assert b"spin" in answer
 
 
 def test_it_stops_and_unloads(profiler, burners):
