@@ -59,7 +59,7 @@ static const struct plain_page *find_page(const char *path)
 }
 
 /* Paths that only later versions answer. */
-static const char *const later[] = {"/", "/proc"};
+static const char *const later[] = {"/"};
 
 static bool is_below(const char *path, const char *above)
 {

@@ -32,13 +32,16 @@ ROWS = [  # what is asked for, and who may: the least role
     ("GET", "/metrics", "metrics"),
     ("GET", "/flamegraph", "read"),
     ("GET", "/sched", "read"),
+    ("GET", "/proc", "read"),
     ("GET", "/debug/pprof/", "read"),
     ("GET", "/flamegraph/oncpu.folded", "read"),
     ("GET", "/flamegraph/oncpu.folded?pid={pid}&seconds=1", "profile"),
     ("GET", "/debug/pprof/profile?pid={pid}&seconds=1", "profile"),
     ("GET", "/sched/runqlat.json?seconds=1", "profile"),
+    ("GET", "/proc/proc_cpu.json?seconds=1", "profile"),
     ("PUT", "/flamegraph", "admin"),
     ("PUT", "/sched", "admin"),
+    ("PUT", "/proc", "admin"),
 ]
 
 
