@@ -13,6 +13,7 @@ struct flamegraph_intervals {
 	struct ondemand *session; /* NULL: it is over */
 	unsigned left;		  /* intervals still to come; 0: no number ends them */
 	bool counted;		  /* a number ends them */
+	bool is_tree;		  /* of .json */
 	struct interval_text text;
 };
 
@@ -34,6 +35,16 @@ static void free_stream(struct stream *stream)
 	free(intervals);
 }
 
+/* Adds a tree in one line: the line feeds between its parts are blanks for JSON. */
+static void add_tree(struct buf *out, const struct buf *content)
+{
+	for (size_t i = 0; i + 1 < content->len; i++)
+		buf_char(out, content->data[i] == '\n' ? ' ' : content->data[i]);
+	if (content->len && content->data[content->len - 1] != '\n')
+		buf_char(out, content->data[content->len - 1]);
+	buf_char(out, '\n');
+}
+
 /* Adds an interval: folded text has its line of time already. */
 static void write_interval(struct flamegraph_intervals *intervals, const struct profile_meta *meta,
 			   const struct buf *content)
@@ -46,6 +57,10 @@ static void write_interval(struct flamegraph_intervals *intervals, const struct 
 		buf_printf(out, "{\"from\": %lld, \"until\": %lld}\n",
 			   (long long)(meta->from_ns / NS_PER_MS),
 			   (long long)(meta->until_ns / NS_PER_MS));
+	if (intervals->is_tree) {
+		add_tree(out, content);
+		return;
+	}
 	buf_add(out, content->data, content->len);
 	if (content->len && content->data[content->len - 1] != '\n')
 		buf_char(out, '\n');
@@ -83,6 +98,7 @@ int flamegraph_intervals_new(struct stream **ret, struct ondemands *ondemands,
 		.stream = {.read = read_text, .free = free_stream},
 		.left = asking->times,
 		.counted = asking->times != 0,
+		.is_tree = strcmp(asking->output->extension, "json") == 0,
 		.text = INTERVAL_TEXT_INIT(strcmp(asking->output->extension, "folded") != 0),
 	};
 	mine.header = true;

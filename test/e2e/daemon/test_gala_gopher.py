@@ -53,11 +53,12 @@ def test_its_probes_init_does_what_the_document_says(beside, start, work):
     params = daemon.settings()["params"]
     assert (params["svg_dir"], params["flame_dir"]) == (f"{work}/stacktrace", f"{work}/flamegraph")
     wait_for(lambda: daemon.folded().total(pid=target.pid) > 0)
-    for feature in ("baseinfo", "tcp", "io", "proc"):
+    for feature in ("baseinfo", "tcp", "io"):
         assert f"no such feature in this version: {feature}" in daemon.log
     # Of that name both have a feature, of other probes.
     assert "is refused: " in daemon.log and "unsupported probe range: sched_systime." in daemon.log
-    assert daemon.get("/sched").json() == {}
+    assert "unsupported probe range: base_metrics." in daemon.log
+    assert daemon.get("/sched").json() == daemon.get("/proc").json() == {}
 
 
 def test_what_it_saved_itself_is_taken(beside, start, work):

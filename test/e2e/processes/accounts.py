@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from urllib.parse import urlencode
 
-from helpers import ours, wait_for
+from helpers import wait_for
 
 PROBES = ("proc_cpu", "proc_sched", "proc_fault", "proc_io")
 
@@ -19,7 +19,7 @@ def watch(profiler, *comms, pids=(), probes=PROBES, state="running", **params):
     """PUTs /proc and waits until what was before is known."""
     put(profiler, {
         "cmd": {"probe": list(probes)},
-        "snoopers": {"proc_id": list(pids), "proc_name": [ours(comm) for comm in comms]},
+        "snoopers": {"proc_id": list(pids), "proc_name": [{"comm": comm} for comm in comms]},
         "params": params,
         "state": state,
     })  # fmt: skip

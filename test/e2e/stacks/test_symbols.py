@@ -209,7 +209,7 @@ def test_a_deleted_program_that_has_also_ended_has_its_names(profiler, start, co
 
 def test_a_process_that_ended_before_it_was_asked_for_has_its_names(profiler, start, copy):
     profiler.profile(by_name_alone("^ended_before$"), frequency=HZ)
-    target = start(copy("short_lived", "ended_before"), 0.3)
+    target = start(copy("short_lived", "ended_before"), 3)  # the first 100 ms may be without its table
     target.finish()
     time.sleep(1)
     assert nearly_all(profiler.folded(pid=target.pid), "main", "short_work")
