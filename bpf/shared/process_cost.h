@@ -7,8 +7,7 @@
 
 #include "bpf/shared/sample.h"
 
-/* THE LIST of what is counted: a number, and the name in answers. What it means is in
- * costs/cost_kind.c. */
+/* THE LIST of what is counted: a number, and the name in answers. What it means: doc/proc.md. */
 #define COST_LIST(X)                                                                               \
 	X(COST_RUN, "run_ns")                                                                      \
 	X(COST_VOLUNTARY, "voluntary")                                                             \

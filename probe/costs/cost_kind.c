@@ -27,25 +27,6 @@ static const struct cost_kind kinds[COST_PROBES] = {
 #define COST_NAME(number, name) [number] = (name),
 static const char *const names[COSTS] = {COST_LIST(COST_NAME)};
 
-static const char *const helps[COSTS] = {
-	[COST_RUN] = "time on a CPU, ns: `clock_gettime()` of the process's CPU clock",
-	[COST_VOLUNTARY] = "switches away from a thread that waits (`ru_nvcsw`)",
-	[COST_INVOLUNTARY] = "switches away from a thread that could go on (`ru_nivcsw`)",
-	[COST_DELAY] = "time in which threads could run and had no CPU, ns",
-	[COST_SLICES] = "times that a thread came to a CPU",
-	[COST_MIGRATIONS] = "moves of a thread to another CPU",
-	[COST_MINOR] = "page faults that needed no disk (`ru_minflt`)",
-	[COST_MAJOR] = "page faults that waited for a disk (`ru_majflt`)",
-	[COST_READ_CALLS] = "calls of read and its kin (`syscr` in `/proc/PID/io`)",
-	[COST_WRITE_CALLS] = "calls of write and its kin (`syscw`)",
-	[COST_READ_CHARS] = "bytes that these calls read (`rchar`)",
-	[COST_WRITE_CHARS] = "bytes that these calls wrote (`wchar`)",
-	[COST_READ_BYTES] = "bytes read from disks (`read_bytes`)",
-	[COST_WRITE_BYTES] = "bytes that will be written to disks (`write_bytes`)",
-	[COST_CANCELLED_BYTES] =
-		"of these, bytes that were removed before (`cancelled_write_bytes`)",
-};
-
 const char *const cost_groups[] = {"pid", "comm", "cgroup", "container", "pod", "none", NULL};
 
 static const struct kind_need needs[KIND_NEEDS_MAX] = {
@@ -85,9 +66,4 @@ int cost_find(const char *name)
 const char *cost_name(enum cost cost)
 {
 	return names[cost];
-}
-
-const char *cost_help(enum cost cost)
-{
-	return helps[cost];
 }

@@ -24,9 +24,8 @@ const struct cost_kind *cost_kind_get(enum cost_probe probe);
 int cost_kind_find(const char *name);
 int cost_find(const char *name);
 
-/* Returns the name of a value in answers, and what it means (Markdown, for the document). */
+/* Returns the name of a value in answers. */
 const char *cost_name(enum cost cost);
-const char *cost_help(enum cost cost);
 
 /* Returns what a probe needs: KIND_NEEDS_MAX entries. */
 const struct kind_need *cost_kind_needs(void);
