@@ -36,9 +36,7 @@ def states(profiler):
 def costs(profiler, probe, timeout=30, **query):
     answer = profiler.get(f"/proc/{probe}.json?" + urlencode(query), timeout=timeout)
     assert answer.status == 200, answer.text
-    found = answer.json()
-    assert found["lost"] == {"threads": 0, "processes": 0}, found["lost"]
-    return found
+    return answer.json()
 
 
 def row_of(profiler, probe, pid, **query):
