@@ -46,7 +46,8 @@ def test_groups_add_up(profiler, burners, group_by):
     if group_by == "none":
         assert len(found["rows"]) == 1
     if group_by == "comm":
-        assert [row["processes"] for row in found["rows"] if row["comm"] == "spin"] == [3]
+        (spinning,) = [row["processes"] for row in found["rows"] if row["comm"] == "spin"]
+        assert spinning >= 3  # other tests have some, too
 
 
 def test_kernel_threads_are_there(profiler, burners):
