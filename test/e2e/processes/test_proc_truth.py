@@ -162,7 +162,7 @@ while True:
 
 @pytest.mark.alone("it takes the time of all CPUs")
 def test_all_processes_and_idle_time_are_the_time_of_all_cpus(profiler, start):
-    """While one CPU burns and programs begin and end. (A thread's last 20 us, after its account is closed, are nobody's:
+    """While one CPU burns and programs begin and end. (A thread's last microseconds, after its account is closed, are nobody's:
     here none ends but main threads.)"""
     start("spin", 60)
     start("/bin/sh", "-c", "while :; do /usr/bin/true; done")
