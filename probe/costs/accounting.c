@@ -185,6 +185,7 @@ static void take_reading(void *arg, const struct cost_reading *reading)
 	if (!accounting->table)
 		return;
 	tracer_costs_poll(engine_tracer(accounting->setup.engine));
+	cost_table_expect(accounting->table, false);
 	if (reading->error == 0)
 		accounting->error = cost_table_take(accounting->table, reading);
 	if (accounting->error < 0)
@@ -211,6 +212,7 @@ static void start_reading(struct accounting *accounting)
 	if (accounting->is_reading || !accounting->table)
 		return;
 	accounting->is_reading = true;
+	cost_table_expect(accounting->table, true);
 	accounting->readings++;
 	accounting->began_ns = loop_now_ns();
 	accounting->began_real_ns = clock_ns(CLOCK_REALTIME);

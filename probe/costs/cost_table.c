@@ -30,6 +30,7 @@ struct cost_table {
 	struct map *rows;   /* struct row_key -> struct cost_entry */
 	struct map *groups; /* struct cgroup_key -> struct known_cgroup *, with a reference */
 	uint64_t reading;
+	bool expects; /* a reading is under way */
 	uint64_t order,
 		folded; /* processes that have ended; and those without a row of their own */
 	struct host_times host; /* at the last reading */
@@ -162,7 +163,7 @@ static void fold_old(struct cost_table *table)
 	const struct row_key *key;
 	size_t count = 0;
 
-	if (table->order - table->folded <= COST_ENDED_KEPT)
+	if (table->expects || table->order - table->folded <= COST_ENDED_KEPT)
 		return;
 	old = calloc(table->order - table->folded, sizeof(*old));
 	if (!old)
@@ -178,6 +179,11 @@ static void fold_old(struct cost_table *table)
 		fold_row(table, &old[i]);
 	}
 	table->folded += count;
+}
+
+void cost_table_expect(struct cost_table *table, bool expects)
+{
+	table->expects = expects;
 }
 
 int cost_table_end(struct cost_table *table, const struct ended_cost *ended)

@@ -22,6 +22,12 @@ struct cost_table;
 int cost_table_new(struct cost_table **ret, struct containers *containers);
 void cost_table_free(struct cost_table *table);
 
+/*
+ * Tells whether a reading is under way. Until it has come no row is folded: the reading may have a
+ * process that ended meanwhile, which would be counted twice.
+ */
+void cost_table_expect(struct cost_table *table, bool expects);
+
 /* Takes a reading, or a process that has ended. Return 0 or -ENOMEM. */
 int cost_table_take(struct cost_table *table, const struct cost_reading *reading);
 int cost_table_end(struct cost_table *table, const struct ended_cost *ended);

@@ -151,6 +151,27 @@ static void processes_that_ended_long_ago_are_one_row_by_cgroup(void **state)
 			 COUNT - COST_ENDED_KEPT);
 }
 
+static void who_ends_while_it_is_read_is_counted_once(void **state)
+{
+	enum { COUNT = 2 * COST_ENDED_KEPT + 10 };
+
+	(void)state;
+	take_one(1, 100);
+	cost_table_expect(test.table, true);
+	for (uint32_t i = 1; i <= COUNT; i++)
+		end_one(i, 1, i == 1 ? 100 : 1);
+	assert_int_equal(copy()->count, COUNT); /* none is folded */
+	cost_table_expect(test.table, false);
+	take_one(1, 100);
+	copy();
+	assert_null(row_of(1));
+	assert_int_equal(sum_of_rows(), 100 + COUNT - 1);
+	take(NULL, 0);
+	take(NULL, 0);
+	copy();
+	assert_int_equal(sum_of_rows(), 100 + COUNT - 1);
+}
+
 static void what_was_before_is_subtracted_also_of_folded_rows(void **state)
 {
 	struct cost_rows before = {0};
@@ -249,6 +270,7 @@ int main(void)
 		TABLE_TEST(a_pid_that_is_used_again_is_another_process),
 		TABLE_TEST(a_process_whose_end_was_lost_ends_when_it_is_not_seen),
 		TABLE_TEST(processes_that_ended_long_ago_are_one_row_by_cgroup),
+		TABLE_TEST(who_ends_while_it_is_read_is_counted_once),
 		TABLE_TEST(what_was_before_is_subtracted_also_of_folded_rows),
 		TABLE_TEST(rows_without_costs_since_are_left_out),
 		TABLE_TEST(rows_are_put_together_by_name_cgroup_and_container),
