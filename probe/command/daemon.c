@@ -285,19 +285,32 @@ static void load_probes(struct daemon *daemon)
 		start_probes(daemon);
 }
 
+/* Names where the daemon listens. */
+static void name_place(const struct daemon *daemon, char *place, size_t bytes)
+{
+	int port = server_port(daemon->server);
+
+	if (port)
+		snprintf(place, bytes, "%s:%d", daemon->conf.bind_addr, port);
+	else
+		snprintf(place, bytes, "its socket alone");
+}
+
 /* Tells somebody who typed `stackprobe` in a terminal what has begun, and how it ends. */
 static void greet_user(const struct daemon *daemon)
 {
 	const struct conf *conf = &daemon->conf;
+	char place[CONF_ADDRESS_BYTES + 16];
 	uint32_t probes;
 
 	if (!isatty(STDERR_FILENO) || !isatty(STDIN_FILENO))
 		return;
+	name_place(daemon, place, sizeof(place));
 	fprintf(stderr,
-		"This is stackprobe's daemon. It listens on %s:%d for PUTs that say what to "
+		"This is stackprobe's daemon. It listens on %s for PUTs that say what to "
 		"profile;\nCtrl-C ends it. 'stackprobe record' makes one profile without it, "
 		"'stackprobe --help' has the rest.\n",
-		conf->bind_addr, server_port(daemon->server));
+		place);
 	probes = state_begins(&daemon->services, conf->probes_init, conf->restore);
 	if (!probes) {
 		fputs("It profiles nothing until it is told.\n", stderr);
@@ -340,6 +353,7 @@ static int give_up_privileges(const struct daemon *daemon)
 
 static int run_daemon(struct daemon *daemon)
 {
+	char place[CONF_ADDRESS_BYTES + 16];
 	struct why why;
 
 	if (give_up_privileges(daemon) < 0)
@@ -356,8 +370,8 @@ static int run_daemon(struct daemon *daemon)
 	}
 	greet_user(daemon);
 	load_probes(daemon);
-	log_info("stackprobe " VERSION " listening on %s:%d", daemon->conf.bind_addr,
-		 server_port(daemon->server));
+	name_place(daemon, place, sizeof(place));
+	log_info("stackprobe " VERSION " listening on %s", place);
 	r = loop_run(daemon->core.loop);
 	if (r < 0)
 		log_error("the loop ended: %s", strerror(-r));

@@ -16,9 +16,9 @@ static int take_bind_addr(struct conf_reader *reader, const config_setting_t *se
 	const char *text = config_setting_get_string(setting);
 	unsigned char address[sizeof(struct in6_addr)];
 
-	if (!text ||
-	    (inet_pton(AF_INET, text, address) != 1 && inet_pton(AF_INET6, text, address) != 1))
-		return conf_refuse(reader, setting, "an IPv4 or IPv6 address");
+	if (!text || (text[0] && inet_pton(AF_INET, text, address) != 1 &&
+		      inet_pton(AF_INET6, text, address) != 1))
+		return conf_refuse(reader, setting, "an IPv4 or IPv6 address, or empty");
 	snprintf(reader->conf->bind_addr, sizeof(reader->conf->bind_addr), "%s", text);
 	return 0;
 }

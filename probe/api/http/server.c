@@ -76,10 +76,13 @@ static int open_tcp(struct server *server, enum listener_kind kind, const char *
 	return take_place(server, kind, &fd, keys, why);
 }
 
+/* Opens the address of the API, unless there is to be none: port 0. */
 static int open_api(struct server *server, const struct conf *conf, struct why *why)
 {
 	_cleanup_close_ int given = listen_given(AF_INET);
 
+	if (given < 0 && !conf->bind_addr[0])
+		return 0;
 	server->port = conf->port;
 	if (given < 0)
 		return open_tcp(server, LISTENER_API, conf->bind_addr, &server->port,
@@ -192,6 +195,11 @@ int server_new(struct server **ret, struct loop *loop, const struct services *se
 		r = open_first_socket(server, conf, why);
 	if (r == 0)
 		r = open_metrics(server, conf, why);
+	if (r == 0 && !server->at[LISTENER_API] && !server->at[LISTENER_SOCKET]) {
+		why_set(why, "nobody could ask: neither rest_api_server.bind_addr nor "
+			     "rest_api_server.socket is there");
+		r = -EINVAL;
+	}
 	if (r < 0) {
 		server_free(server);
 		return r;
@@ -262,6 +270,16 @@ static void reload_keys(struct server *server, struct rest_options *fresh)
 	log_info("SIGHUP: TLS %s", fresh->keys ? "has the keys that are there now" : "is off");
 }
 
+/* Closes an address. */
+static void close_listener(struct server *server, enum listener_kind kind)
+{
+	int fd = server->at[kind] ? listener_retire(server->at[kind]) : -1;
+
+	server->at[kind] = NULL;
+	if (fd >= 0)
+		close(fd);
+}
+
 static void reload_api(struct server *server, struct conf *fresh)
 {
 	const struct conf *old = server->conf;
@@ -269,8 +287,14 @@ static void reload_api(struct server *server, struct conf *fresh)
 	struct why why;
 
 	if (strcmp(fresh->bind_addr, old->bind_addr) == 0 && fresh->port == old->port &&
-	    server->at[LISTENER_API])
+	    (server->at[LISTENER_API] || !fresh->bind_addr[0]))
 		return;
+	if (!fresh->bind_addr[0]) {
+		close_listener(server, LISTENER_API);
+		server->port = 0;
+		log_info("the TCP address is closed");
+		return;
+	}
 	if (open_tcp(server, LISTENER_API, fresh->bind_addr, &port, fresh->rest.keys, &why) == 0) {
 		server->port = port;
 		log_info("listening on %s:%d", fresh->bind_addr, port);
@@ -279,16 +303,6 @@ static void reload_api(struct server *server, struct conf *fresh)
 	log_error("%s; it goes on listening on %s:%d", why.text, old->bind_addr, server->port);
 	memcpy(fresh->bind_addr, old->bind_addr, sizeof(fresh->bind_addr));
 	fresh->port = old->port;
-}
-
-static void close_metrics(struct server *server)
-{
-	int fd = listener_retire(server->at[LISTENER_METRICS]);
-
-	server->at[LISTENER_METRICS] = NULL;
-	if (fd >= 0)
-		close(fd);
-	log_info("metrics: the second address is closed");
 }
 
 static void reload_metrics(struct server *server, struct conf *fresh)
@@ -302,7 +316,8 @@ static void reload_metrics(struct server *server, struct conf *fresh)
 		return;
 	if (!rest->metrics_address[0]) {
 		if (server->at[LISTENER_METRICS])
-			close_metrics(server);
+			log_info("metrics: the second address is closed");
+		close_listener(server, LISTENER_METRICS);
 		return;
 	}
 	if (open_metrics(server, fresh, &why) == 0)
@@ -326,12 +341,8 @@ static void reload_socket(struct server *server, struct conf *fresh)
 		log_error("%s; the socket stays as it was", why.text);
 		swap_texts(&fresh->rest.socket, &old->socket);
 	} else if (server->at[LISTENER_SOCKET]) {
-		int fd = listener_retire(server->at[LISTENER_SOCKET]);
-
-		server->at[LISTENER_SOCKET] = NULL;
 		remove_socket(server);
-		if (fd >= 0)
-			close(fd);
+		close_listener(server, LISTENER_SOCKET);
 	}
 }
 

@@ -23,7 +23,7 @@ struct server;
 int server_new(struct server **ret, struct loop *loop, const struct services *services,
 	       const struct conf *conf, struct why *why);
 
-/* Returns the port of the first address. */
+/* Returns the port of the first address; 0: there is none. */
 int server_port(const struct server *server);
 
 /*
