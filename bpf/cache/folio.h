@@ -15,6 +15,7 @@ typedef struct {
 
 struct inode___cached {
 	unsigned short i_mode;
+	long long i_size; /* bytes */
 	struct address_space *i_mapping;
 } RELOCATED;
 

@@ -25,9 +25,41 @@
 	X(COST_WRITE_BYTES, "write_bytes")                                                         \
 	X(COST_CANCELLED_BYTES, "cancelled_bytes")
 
-#define COST_NUMBER(number, name) number,
-enum cost { COST_LIST(COST_NUMBER) COSTS };
+/*
+ * THE LIST of what programs of ours count, by process. The vectors of softirqs are in the kernel's
+ * order (include/linux/interrupt.h).
+ */
+#define SOFTIRQ_LIST(X)                                                                            \
+	X(SOFTIRQ_HI, "hi")                                                                        \
+	X(SOFTIRQ_TIMER, "timer")                                                                  \
+	X(SOFTIRQ_NET_TX, "net_tx")                                                                \
+	X(SOFTIRQ_NET_RX, "net_rx")                                                                \
+	X(SOFTIRQ_BLOCK, "block")                                                                  \
+	X(SOFTIRQ_IRQ_POLL, "irq_poll")                                                            \
+	X(SOFTIRQ_TASKLET, "tasklet")                                                              \
+	X(SOFTIRQ_SCHED, "sched")                                                                  \
+	X(SOFTIRQ_HRTIMER, "hrtimer")                                                              \
+	X(SOFTIRQ_RCU, "rcu")
+#define CACHE_LIST(X)                                                                              \
+	X(CACHE_HIT, "page_hits")                                                                  \
+	X(CACHE_ADDED, "pages_added")                                                              \
+	X(CACHE_DIRTIED, "pages_dirtied")
+
+#define COST_NUMBER(number, name)    number,
+#define COST_OF_VECTOR(number, name) COST_##number, COST_##number##_NS,
+enum softirq { SOFTIRQ_LIST(COST_NUMBER) SOFTIRQS };
+enum cache_count { CACHE_LIST(COST_NUMBER) CACHE_COUNTS };
+#define COST_OF_CACHE(number, name) COST_##number,
+enum cost {
+	COST_LIST(COST_NUMBER) COSTS, /* those that the kernel keeps */
+	COST_SOFTIRQ = COSTS,
+	COST_SOFTIRQ_NS,
+	SOFTIRQ_LIST(COST_OF_VECTOR) CACHE_LIST(COST_OF_CACHE) COST_VALUES
+};
 #undef COST_NUMBER
+#undef COST_OF_VECTOR
+#undef COST_OF_CACHE
+#define COSTS_MORE	 (COST_VALUES - COSTS)
 
 #define COSTS_ENDED_MAX	 16384	   /* processes of which a thread has ended */
 #define COSTS_RING_BYTES (1 << 20) /* of records of processes that have ended: 5,000 */
@@ -35,6 +67,24 @@ enum cost { COST_LIST(COST_NUMBER) COSTS };
 struct cost_sums {
 	uint64_t of[COSTS];
 };
+
+/* What a program of ours has counted: of softirqs by vector, or of the page cache. */
+struct softirq_counts {
+	uint64_t count[SOFTIRQS];
+	uint64_t ns[SOFTIRQS];
+};
+
+struct cache_counts {
+	uint64_t of[CACHE_COUNTS];
+};
+
+/* Whose it is, in these programs' maps; of the idle tasks all is 0. */
+struct cost_counter_key {
+	uint64_t start_ns; /* of the process, CLOCK_BOOTTIME */
+	uint64_t tgid;
+};
+
+#define COST_COUNTERS_MAX 16384 /* processes with such counts */
 
 /* Whose it is. */
 struct cost_owner {

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "costs/counting.h"
 
 #define FRESH_NS NS_PER_S /* /metrics have no reading made more often */
 
@@ -34,6 +35,8 @@ struct accounting {
 		real_ns; /* when the last one that ended began: CLOCK_MONOTONIC; since 1970 */
 	uint64_t began_ns, began_real_ns; /* the one under way */
 	int error;			  /* of the last one */
+
+	struct counting counting; /* what programs of ours count */
 
 	bool has_base; /* what was before the start is known */
 	struct cost_rows base;
@@ -65,6 +68,7 @@ int accounting_new(struct accounting **ret, const struct accounting_setup *setup
 	if (!accounting)
 		return -ENOMEM;
 	accounting->setup = *setup;
+	accounting->counting.tracer = engine_tracer(setup->engine);
 	accounting->wanted.params.proc = setup->defaults;
 	accounting->period =
 		(struct loop_timer){.expired = period_ends, .arg = accounting, .name = "proc"};
@@ -72,7 +76,7 @@ int accounting_new(struct accounting **ret, const struct accounting_setup *setup
 	return 0;
 }
 
-/* ---- on and off ---- */
+/* ---- what it does ---- */
 
 static void take_ended(void *arg, const struct ended_cost *ended)
 {
@@ -96,8 +100,64 @@ static bool has_waits(const struct accounting *accounting)
 	return false;
 }
 
+/* ---- what programs of ours count ---- */
+
+static bool wants_counter(const struct accounting *accounting, enum cost_counter which)
+{
+	enum cost_probe probe = counting_probe(which);
+
+	if (is_running(accounting) && accounting->wanted.probes & 1u << probe)
+		return true;
+	for (int i = 0; i < COST_WAITS_MAX; i++) {
+		if (accounting->waits[i] && accounting->waits[i]->asking.probe == probe)
+			return true;
+	}
+	return false;
+}
+
+/* Forgets what was counted before: it begins at 0 again. */
+static void clear_counts(struct accounting *accounting, enum cost_counter which)
+{
+	cost_table_clear(accounting->table, which);
+	cost_rows_clear(&accounting->base, which);
+	for (int i = 0; i < COST_WAITS_MAX; i++) {
+		if (accounting->waits[i])
+			cost_rows_clear(&accounting->waits[i]->before, which);
+	}
+}
+
+/* Stops the programs whose counts nobody wants any more. */
+static void stop_counters(struct accounting *accounting)
+{
+	for (int i = 0; i < COST_COUNTERS; i++) {
+		if (!wants_counter(accounting, (enum cost_counter)i))
+			counting_stop(&accounting->counting, (enum cost_counter)i);
+	}
+}
+
+/* Has what these probes need counted. */
+static int start_counters(struct accounting *accounting, uint32_t probes, struct why *why)
+{
+	for (int i = 0; i < COST_COUNTERS; i++) {
+		enum cost_counter which = (enum cost_counter)i;
+		int r = probes & 1u << counting_probe(which)
+				? counting_start(&accounting->counting, which, why)
+				: 0;
+
+		if (r < 0)
+			return r;
+		if (r > 0)
+			clear_counts(accounting, which);
+	}
+	return 0;
+}
+
+/* ---- on and off ---- */
+
 static void turn_off(struct accounting *accounting)
 {
+	for (int i = 0; i < COST_COUNTERS; i++)
+		counting_stop(&accounting->counting, (enum cost_counter)i);
 	tracer_costs_stop(engine_tracer(accounting->setup.engine));
 	cost_table_free(TAKE_PTR(accounting->table));
 	cost_rows_done(&accounting->base);
@@ -133,6 +193,7 @@ void accounting_free(struct accounting *accounting)
 
 static void settle_feature(struct accounting *accounting)
 {
+	stop_counters(accounting);
 	if (!is_running(accounting)) {
 		cost_rows_done(&accounting->base);
 		accounting->has_base = false;
@@ -148,8 +209,12 @@ int accounting_apply(struct accounting *accounting, const struct spec *spec, str
 
 	if (runs) {
 		int r = turn_on(accounting, why);
-		if (r < 0)
+		if (r == 0)
+			r = start_counters(accounting, spec->probes, why);
+		if (r < 0) {
+			settle_feature(accounting);
 			return r;
+		}
 	}
 	if (accounting->told)
 		spec_done(&accounting->wanted);
@@ -188,6 +253,8 @@ static void take_reading(void *arg, const struct cost_reading *reading)
 	cost_table_expect(accounting->table, false);
 	if (reading->error == 0)
 		accounting->error = cost_table_take(accounting->table, reading);
+	if (accounting->error == 0)
+		counting_forget(&accounting->counting, accounting->table, &reading->counts);
 	if (accounting->error < 0)
 		log_error("proc: what processes cost can't be read: %s",
 			  strerror(-accounting->error));
@@ -207,6 +274,7 @@ static void fail_reading(struct accounting *accounting, int error)
 
 static void start_reading(struct accounting *accounting)
 {
+	struct cost_source source;
 	size_t count;
 
 	if (accounting->is_reading || !accounting->table)
@@ -216,14 +284,16 @@ static void start_reading(struct accounting *accounting)
 	accounting->readings++;
 	accounting->began_ns = loop_now_ns();
 	accounting->began_real_ns = clock_ns(CLOCK_REALTIME);
-	int fd = tracer_costs_open(engine_tracer(accounting->setup.engine));
-	if (fd < 0) {
-		fail_reading(accounting, fd);
+	int r = counting_open(&accounting->counting, &source);
+	source.fd = tracer_costs_open(engine_tracer(accounting->setup.engine));
+	if (r < 0 || source.fd < 0) {
+		cost_source_close(&source);
+		fail_reading(accounting, r < 0 ? r : source.fd);
 		return;
 	}
 	_cleanup_free_ struct cgroup_key *known = cost_table_known(accounting->table, &count);
-	int r = cost_reading_start(accounting->setup.worker, fd, known, count, take_reading,
-				   accounting);
+	r = cost_reading_start(accounting->setup.worker, &source, known, count, take_reading,
+			       accounting);
 	if (r < 0)
 		fail_reading(accounting, r);
 }
@@ -267,16 +337,18 @@ static int copy_since(const struct accounting *accounting, const struct cost_row
 	return cost_rows_group(rows, accounting->table, by);
 }
 
-/* Answers with what has been counted since `before`. */
-static void answer_wait(struct cost_wait *wait, const struct cost_rows *before)
+/* Answers with what has been counted since `before`. Returns whether the wait goes on. */
+static bool answer_wait(struct cost_wait *wait, const struct cost_rows *before)
 {
+	bool more = wait->asking.seconds && (!wait->asking.times || --wait->asking.times);
 	struct accounting *accounting = wait->accounting;
 	struct cost_rows rows;
 	struct cost_answer answer = {
 		.table = accounting->table,
 		.rows = &rows,
 		.from_ns = before->time_ns,
-		.by = (enum cost_group)accounting->wanted.params.proc.group_by,
+		.by = wait->asking.by < 0 ? (enum cost_group)accounting->wanted.params.proc.group_by
+					  : (enum cost_group)wait->asking.by,
 		.known = tracer_costs_known(engine_tracer(accounting->setup.engine)),
 	};
 	int r = copy_since(accounting, before, answer.by, &rows);
@@ -284,8 +356,18 @@ static void answer_wait(struct cost_wait *wait, const struct cost_rows *before)
 	tracer_costs_kinds(engine_tracer(accounting->setup.engine), &answer.without_interrupts,
 			   &answer.without_steal);
 	tracer_costs_lost(engine_tracer(accounting->setup.engine), &answer.lost);
-	finish_wait(wait, r, r == 0 ? &answer : NULL);
+	for (int i = 0; i < COST_COUNTERS; i++) {
+		answer.counted_from_ns[i] = accounting->counting.from_ns[i];
+		answer.counts_lost[i] = tracer_counter_lost(engine_tracer(accounting->setup.engine),
+							    (enum cost_counter)i);
+	}
+	more = more && r == 0;
+	if (more)
+		wait->asking.done(wait->asking.arg, 0, &answer);
+	else
+		finish_wait(wait, r, r == 0 ? &answer : NULL);
 	cost_rows_done(&rows);
+	return more;
 }
 
 static void time_is_over(void *arg)
@@ -301,6 +383,7 @@ static int begin_time(struct cost_wait *wait)
 {
 	struct accounting *accounting = wait->accounting;
 
+	cost_rows_done(&wait->before);
 	wait->before.time_ns = accounting->real_ns;
 	int r = cost_table_copy(accounting->table, &wait->before);
 	if (r < 0)
@@ -323,8 +406,11 @@ static void serve_wait(struct cost_wait *wait)
 		if (r == 0)
 			return;
 	} else if (r == 0 && wait->asking.seconds) {
-		answer_wait(wait, &wait->before);
-		return;
+		if (!answer_wait(wait, &wait->before))
+			return;
+		r = begin_time(wait);
+		if (r == 0)
+			return;
 	} else if (r == 0 && accounting->has_base) {
 		answer_wait(wait, &accounting->base);
 		return;
@@ -374,8 +460,12 @@ int accounting_read(struct accounting *accounting, const struct cost_asking *ask
 		return -ENOENT;
 	}
 	int r = turn_on(accounting, why);
-	if (r < 0)
+	if (r == 0)
+		r = start_counters(accounting, asking->seconds ? 1u << asking->probe : 0, why);
+	if (r < 0) {
+		settle_feature(accounting);
 		return r;
+	}
 	struct cost_wait *wait = calloc(1, sizeof(*wait));
 	if (!wait) {
 		why_set(why, "no memory");
@@ -423,6 +513,7 @@ void accounting_last(struct accounting *accounting, struct last_costs *last)
 		last->table = accounting->table;
 		last->known = tracer_costs_known(engine_tracer(accounting->setup.engine));
 	}
+	last->sum.more = &last->sum_more;
 	for (size_t i = 0; i < last->rows.count; i++)
 		cost_row_add(&last->sum, &last->rows.all[i]);
 	if (accounting->read_ns + FRESH_NS <= loop_now_ns())

@@ -45,22 +45,31 @@ struct cost_answer {
 	uint64_t from_ns;	      /* ns since 1970 */
 	enum cost_group by;
 	bool without_interrupts, without_steal; /* of processes' times */
-	uint32_t known;				/* values that the kernel counts: 1 << enum cost */
+	uint64_t known;				/* values that are counted: 1 << enum cost */
 	struct costs_lost lost;			/* since it runs */
+	/* since when programs of ours count, ns since 1970; 0: they don't */
+	uint64_t counted_from_ns[COST_COUNTERS];
+	uint64_t counts_lost[COST_COUNTERS];
 };
 
 struct cost_asking {
-	unsigned seconds; /* of a measurement; 0: since the start */
-	/* Gets 0 and the answer, borrowed during the call; or a negative errno: -ENOENT if it
-	 * doesn't run. */
+	enum cost_probe probe; /* whose values are wanted */
+	unsigned seconds;      /* of a measurement; 0: since the start */
+	unsigned times;	       /* measurements, one behind the other; 0: until they are cancelled */
+	int by;		       /* enum cost_group; negative: as the spec says */
+	/*
+	 * Gets 0 and an answer, borrowed during the call; or a negative errno, which ends the
+	 * asking: -ENOENT if it doesn't run. Must not cancel the asking.
+	 */
 	void (*done)(void *arg, int error, const struct cost_answer *answer);
 	void *arg;
 };
 
 /*
  * Reads what processes have cost, later or at once. A measurement works also while the feature is
- * stopped. *ret is valid until done(). Returns 0; -ENOENT if it doesn't run; -EBUSY if
- * COST_WAITS_MAX are under way; another negative errno; with a sentence in `why`.
+ * stopped. *ret is valid until done() has been called for the last time. Returns 0; -ENOENT if it
+ * doesn't run; -EBUSY if COST_WAITS_MAX are under way; another negative errno; with a sentence in
+ * `why`.
  */
 int accounting_read(struct accounting *accounting, const struct cost_asking *asking,
 		    struct cost_wait **ret, struct why *why);
@@ -75,7 +84,8 @@ struct last_costs {
 	const struct cost_table *table; /* borrowed; NULL: it doesn't run */
 	struct cost_rows rows;		/* by container; one is of none */
 	struct cost_row sum;		/* of all */
-	uint32_t known;			/* values that the kernel counts: 1 << enum cost */
+	struct cost_more sum_more;	/* its room */
+	uint64_t known;			/* values that are counted: 1 << enum cost */
 };
 void last_costs_done(struct last_costs *last);
 

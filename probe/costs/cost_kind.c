@@ -6,26 +6,52 @@
 
 #include "base/cleanup.h"
 
-#define BIT(cost) (1u << (cost))
+#define BIT(cost)      (1ULL << (cost))
+#define BITS(from, to) ((BIT(to) - 1) & ~(BIT(from) - 1))
 
-static const struct cost_kind kinds[COST_PROBES] = {
-	[PROC_CPU] = {"proc_cpu", "time on a CPU", BIT(COST_RUN), COST_RUN,
-		      "cycles, reference cycles, instructions, cache misses: not read yet"},
-	[PROC_SCHED] = {"proc_sched", "switches, waits for a CPU, moves to another CPU",
-			BIT(COST_VOLUNTARY) | BIT(COST_INVOLUNTARY) | BIT(COST_DELAY) |
-				BIT(COST_SLICES) | BIT(COST_MIGRATIONS),
-			COST_DELAY, NULL},
-	[PROC_FAULT] = {"proc_fault", "page faults", BIT(COST_MINOR) | BIT(COST_MAJOR), COST_MINOR,
-			NULL},
-	[PROC_IO] = {"proc_io", "calls and bytes of reads and writes",
-		     BIT(COST_READ_CALLS) | BIT(COST_WRITE_CALLS) | BIT(COST_READ_CHARS) |
-			     BIT(COST_WRITE_CHARS) | BIT(COST_READ_BYTES) | BIT(COST_WRITE_BYTES) |
-			     BIT(COST_CANCELLED_BYTES),
-		     COST_READ_CHARS, NULL},
+static const struct cost_kind kinds[COST_PROBES + 1] = {
+	[PROC_CPU] = {.name = "proc_cpu",
+		      .what = "time on a CPU",
+		      .values = BIT(COST_RUN),
+		      .key = COST_RUN,
+		      .absent = "cycles, reference cycles, instructions, cache misses: not read "
+				"yet"},
+	[PROC_SCHED] = {.name = "proc_sched",
+			.what = "switches, waits for a CPU, moves to another CPU",
+			.values = BIT(COST_VOLUNTARY) | BIT(COST_INVOLUNTARY) | BIT(COST_DELAY) |
+				  BIT(COST_SLICES) | BIT(COST_MIGRATIONS),
+			.key = COST_DELAY},
+	[PROC_FAULT] = {.name = "proc_fault",
+			.what = "page faults",
+			.values = BIT(COST_MINOR) | BIT(COST_MAJOR),
+			.key = COST_MINOR},
+	[PROC_IO] = {.name = "proc_io",
+		     .what = "calls and bytes of reads and writes",
+		     .values = BITS(COST_READ_CALLS, COSTS),
+		     .key = COST_READ_CHARS},
+	[PROC_SOFTIRQ] = {.name = "proc_softirq",
+			  .what = "softirqs that interrupted it",
+			  .values = BITS(COST_SOFTIRQ, COST_CACHE_HIT),
+			  .key = COST_SOFTIRQ_NS},
+	[PROC_PAGECACHE] = {.name = "proc_pagecache",
+			    .what = "pages of files: found, added, made dirty",
+			    .values = BITS(COST_CACHE_HIT, COST_VALUES),
+			    .key = COST_CACHE_HIT,
+			    .without_key = "page_hits: this kernel has no tracepoint "
+					   "mm_filemap_get_pages (since 6.12)"},
+	[PROC_ALL] = {.name = "all",
+		      .what = "what processes cost",
+		      .values = BITS(0, COST_VALUES),
+		      .key = COST_RUN},
 };
 
-#define COST_NAME(number, name) [number] = (name),
-static const char *const names[COSTS] = {COST_LIST(COST_NAME)};
+#define COST_NAME(number, name)	  [number] = (name),
+#define VECTOR_NAME(number, name) [COST_##number] = (name), [COST_##number##_NS] = name "_ns",
+#define CACHE_NAME(number, name)  [COST_##number] = (name),
+static const char *const names[COST_VALUES] = {COST_LIST(COST_NAME) /* the kernel's */
+						       [COST_SOFTIRQ] = "softirqs", /* and ours */
+					       [COST_SOFTIRQ_NS] = "softirq_ns",
+					       SOFTIRQ_LIST(VECTOR_NAME) CACHE_LIST(CACHE_NAME)};
 
 const char *const cost_groups[] = {"pid", "comm", "cgroup", "container", "pod", "none", NULL};
 
@@ -56,11 +82,27 @@ int cost_kind_find(const char *name)
 
 int cost_find(const char *name)
 {
-	for (int i = 0; i < COSTS; i++) {
+	for (int i = 0; i < COST_VALUES; i++) {
 		if (strcasecmp(names[i], name) == 0)
 			return i;
 	}
 	return -ENOENT;
+}
+
+int cost_group_find(const char *name)
+{
+	for (int i = 0; cost_groups[i]; i++) {
+		if (strcasecmp(cost_groups[i], name) == 0)
+			return i;
+	}
+	return -ENOENT;
+}
+
+const char *cost_kind_absent(enum cost_probe probe, uint64_t known)
+{
+	const struct cost_kind *kind = cost_kind_get(probe);
+
+	return kind->without_key && !(known & BIT(kind->key)) ? kind->without_key : kind->absent;
 }
 
 const char *cost_name(enum cost cost)

@@ -6,23 +6,38 @@
 #include "bpf/shared/process_cost.h"
 #include "kind/kind.h"
 
-enum cost_probe { PROC_CPU, PROC_SCHED, PROC_FAULT, PROC_IO, COST_PROBES };
+/* PROC_ALL is no probe: what all of them show, in one answer. */
+enum cost_probe {
+	PROC_CPU,
+	PROC_SCHED,
+	PROC_FAULT,
+	PROC_IO,
+	PROC_SOFTIRQ,
+	PROC_PAGECACHE,
+	COST_PROBES,
+	PROC_ALL = COST_PROBES
+};
 
 struct cost_kind {
 	const char *name; /* in URLs and bodies */
 	const char *what; /* what it counts, for people */
-	uint32_t values;  /* 1 << enum cost */
+	uint64_t values;  /* 1 << enum cost */
 	enum cost key;	  /* by which rows are sorted if nothing else is asked for */
-	/* what it would have, too, but for this machine or this version; NULL: nothing */
-	const char *absent;
+	/* what it would have, too, but for this version, or where the kernel doesn't count
+	 * `key`; NULL: nothing */
+	const char *absent, *without_key;
 };
 
 /* Returns the row of a probe. */
 const struct cost_kind *cost_kind_get(enum cost_probe probe);
 
-/* Return the number of the probe, or of the value, with that name (any case), or -ENOENT. */
+/* Return the number of the probe, the value or the group with that name (any case), or -ENOENT. */
 int cost_kind_find(const char *name);
 int cost_find(const char *name);
+int cost_group_find(const char *name);
+
+/* Returns what a probe lacks, where these values are counted (1 << enum cost); NULL: nothing. */
+const char *cost_kind_absent(enum cost_probe probe, uint64_t known);
 
 /* Returns the name of a value in answers. */
 const char *cost_name(enum cost cost);

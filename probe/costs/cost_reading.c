@@ -15,7 +15,7 @@
 
 struct reading_job {
 	struct job job;
-	int fd;
+	struct cost_source source;
 	struct cgroup_key *known;
 	size_t known_count;
 	struct cost_reading result;
@@ -23,12 +23,6 @@ struct reading_job {
 	void (*done)(void *arg, const struct cost_reading *reading);
 	void *arg;
 };
-
-static void add_costs(struct cost_sums *to, const struct cost_sums *more)
-{
-	for (int i = 0; i < COSTS; i++)
-		to->of[i] += more->of[i];
-}
 
 /* Adds a thread. What ended threads had is as of the first thread of the process: a thread that
  * ends later is read as a living one, or not at all, but never twice. */
@@ -46,7 +40,7 @@ static void take_thread(void *arg, const void *record)
 		}
 		*process = (struct process_cost){thread->owner, thread->ended};
 	}
-	add_costs(&process->costs, &thread->own);
+	cost_sums_add(&process->costs, &thread->own);
 }
 
 static int list_processes(struct reading_job *mine)
@@ -117,13 +111,16 @@ static void run_reading(struct job *job)
 	if (r == 0)
 		r = host_times_read(&mine->result.host);
 	if (r == 0)
-		r = iterator_read(mine->fd, sizeof(struct thread_cost), take_thread, mine);
+		r = iterator_read(mine->source.fd, sizeof(struct thread_cost), take_thread, mine);
 	if (r == 0)
 		r = mine->result.error;
 	if (r == 0)
 		r = list_processes(mine);
 	if (r == 0)
 		r = meet_cgroups(mine);
+	for (int i = 0; i < COST_COUNTERS && r == 0; i++)
+		r = cost_counts_read(&mine->result.counts, (enum cost_counter)i,
+				     &mine->source.counters[i]);
 	mine->result.error = r;
 }
 
@@ -145,12 +142,28 @@ static void free_reading(struct job *job)
 	free(mine->result.processes);
 	map_free(mine->by_pid);
 	free(mine->known);
-	close(mine->fd);
+	cost_counts_done(&mine->result.counts);
+	cost_source_close(&mine->source);
 	free(mine);
 }
 
-int cost_reading_start(struct worker *worker, int fd, const struct cgroup_key *known,
-		       size_t known_count,
+static void close_one(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void cost_source_close(const struct cost_source *source)
+{
+	close_one(source->fd);
+	for (int i = 0; i < COST_COUNTERS; i++) {
+		close_one(source->counters[i].by_process);
+		close_one(source->counters[i].by_cpu);
+	}
+}
+
+int cost_reading_start(struct worker *worker, const struct cost_source *source,
+		       const struct cgroup_key *known, size_t known_count,
 		       void (*done)(void *arg, const struct cost_reading *reading), void *arg)
 {
 	struct reading_job *mine = calloc(1, sizeof(*mine));
@@ -159,14 +172,14 @@ int cost_reading_start(struct worker *worker, int fd, const struct cgroup_key *k
 	if (!mine || !copy) {
 		free(mine);
 		free(copy);
-		close(fd);
+		cost_source_close(source);
 		return -ENOMEM;
 	}
 	if (known_count)
 		memcpy(copy, known, known_count * sizeof(*copy));
 	*mine = (struct reading_job){
 		.job = {.run = run_reading, .done = end_reading, .free = free_reading},
-		.fd = fd,
+		.source = *source,
 		.known = copy,
 		.known_count = known_count,
 		.done = done,

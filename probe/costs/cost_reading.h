@@ -7,6 +7,7 @@
 
 #include "bpf/shared/process_cost.h"
 #include "container/cgroup.h"
+#include "costs/cost_counts.h"
 #include "costs/host_times.h"
 #include "loop/worker.h"
 
@@ -28,15 +29,24 @@ struct cost_reading {
 	size_t count;
 	struct met_cgroup *met;
 	size_t met_count;
-	struct host_times host; /* at its begin */
+	struct cost_counts counts; /* what programs of ours have counted */
+	struct host_times host;	   /* at its begin */
 	int error;
 };
 
+/* Where a reading reads; all is taken over. */
+struct cost_source {
+	int fd; /* the iterator's (hooks/tracer_costs.h) */
+	struct counter_fds counters[COST_COUNTERS];
+};
+
 /*
- * Starts a reading from an iterator's descriptor (hooks/tracer_costs.h), which is taken over.
- * `known` are keys of cgroups that need not be read (copied). done() gets the result, borrowed
- * during the call, on the loop's thread. Returns 0 or -ENOMEM.
+ * Starts a reading. `known` are keys of cgroups that need not be read (copied). done() gets the
+ * result, borrowed during the call, on the loop's thread. Returns 0 or -ENOMEM.
  */
-int cost_reading_start(struct worker *worker, int fd, const struct cgroup_key *known,
-		       size_t known_count,
+int cost_reading_start(struct worker *worker, const struct cost_source *source,
+		       const struct cgroup_key *known, size_t known_count,
 		       void (*done)(void *arg, const struct cost_reading *reading), void *arg);
+
+/* Closes what a reading would have read. */
+void cost_source_close(const struct cost_source *source);

@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "proc/proc.h"
 
 #define LIVING_MAX  131072
 #define CGROUPS_MAX 65536
@@ -21,8 +20,9 @@ struct row_key {
 
 struct cost_entry {
 	struct cost_row row;
-	uint64_t reading; /* the last one that saw it */
-	uint64_t order;	  /* of its end; 0: it lives */
+	struct cost_more *more; /* owned; NULL: programs of ours have counted nothing */
+	uint64_t reading;	/* the last one that saw it */
+	uint64_t order;		/* of its end; 0: it lives */
 };
 
 struct cost_table {
@@ -33,7 +33,10 @@ struct cost_table {
 	bool expects; /* a reading is under way */
 	uint64_t order,
 		folded; /* processes that have ended; and those without a row of their own */
-	struct host_times host; /* at the last reading */
+	struct host_times host;	     /* at the last reading */
+	struct cost_more idle;	     /* counted while no process ran */
+	struct softirq_counts *cpus; /* owned; of each CPU */
+	size_t cpus_count;
 	struct cost_table_stats stats;
 };
 
@@ -69,7 +72,15 @@ void cost_table_free(struct cost_table *table)
 			group_unref(*group);
 	}
 	map_free(table->groups);
+	if (table->rows) {
+		const struct row_key *row;
+		struct cost_entry *entry;
+
+		map_each (table->rows, pos, row, entry)
+			free(entry->more);
+	}
 	map_free(table->rows);
+	free(table->cpus);
 	free(table);
 }
 
@@ -90,12 +101,6 @@ static void raise_costs(struct cost_sums *to, const struct cost_sums *now)
 		if (now->of[i] > to->of[i])
 			to->of[i] = now->of[i];
 	}
-}
-
-static void add_costs(struct cost_sums *to, const struct cost_sums *more)
-{
-	for (int i = 0; i < COSTS; i++)
-		to->of[i] += more->of[i];
 }
 
 /* Returns the entry of a process, made anew if need be; NULL: no room. */
@@ -137,8 +142,8 @@ static int learn_group(struct cost_table *table, const struct met_cgroup *met)
 	return 0;
 }
 
-/* Adds a row of a process that ended long ago to that of its cgroup. */
-static void fold_row(struct cost_table *table, const struct cost_row *row)
+/* Adds a row of a process that ended long ago to that of its cgroup. Takes over `more`. */
+static void fold_row(struct cost_table *table, const struct cost_row *row, struct cost_more *more)
 {
 	struct cost_row sum = {.group = row->group, .has_ended = true};
 	struct row_key key = key_of(&sum);
@@ -147,12 +152,19 @@ static void fold_row(struct cost_table *table, const struct cost_row *row)
 
 	if (r < 0) {
 		table->stats.refused++;
+		free(more);
 		return;
 	}
 	if (r > 0)
 		entry->row = sum;
 	entry->row.processes++;
-	add_costs(&entry->row.costs, &row->costs);
+	cost_sums_add(&entry->row.costs, &row->costs);
+	if (!entry->more) {
+		entry->more = more;
+	} else if (more) {
+		cost_more_add(entry->more, more);
+		free(more);
+	}
 }
 
 /* Folds the processes that ended first, so that COST_ENDED_KEPT stay. */
@@ -174,9 +186,11 @@ static void fold_old(struct cost_table *table)
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct row_key gone = key_of(&old[i]);
+		struct cost_entry *ended = map_get(table->rows, &gone);
+		struct cost_more *more = ended->more;
 
 		map_del(table->rows, &gone);
-		fold_row(table, &old[i]);
+		fold_row(table, &old[i], more);
 	}
 	table->folded += count;
 }
@@ -215,6 +229,83 @@ static void end_unseen(struct cost_table *table)
 	}
 }
 
+/* ---- what programs of ours count ---- */
+
+static void raise_more(struct cost_more *to, const struct cost_more *now)
+{
+	for (int i = 0; i < COSTS_MORE; i++) {
+		if (now->of[i] > to->of[i])
+			to->of[i] = now->of[i];
+	}
+}
+
+static int take_counted(struct cost_table *table, const struct counted_cost *counted)
+{
+	const struct row_key key = {.start_ns = counted->key.start_ns, .pid = counted->key.tgid};
+
+	if (!key.pid) {
+		raise_more(&table->idle, &counted->more);
+		return 0;
+	}
+	struct cost_entry *entry = map_get(table->rows, &key);
+	if (!entry)
+		return 0; /* younger than the reading */
+	if (!entry->more)
+		entry->more = calloc(1, sizeof(*entry->more));
+	if (!entry->more)
+		return -ENOMEM;
+	raise_more(entry->more, &counted->more);
+	return 0;
+}
+
+static int take_cpus(struct cost_table *table, const struct cost_counts *counts)
+{
+	size_t bytes = counts->cpus_count * sizeof(*counts->cpus);
+
+	if (!counts->cpus)
+		return 0;
+	if (!table->cpus)
+		table->cpus = malloc(bytes);
+	if (!table->cpus)
+		return -ENOMEM;
+	memcpy(table->cpus, counts->cpus, bytes);
+	table->cpus_count = counts->cpus_count;
+	return 0;
+}
+
+static int take_counts(struct cost_table *table, const struct cost_counts *counts)
+{
+	int r = take_cpus(table, counts);
+
+	for (size_t i = 0; i < counts->count && r == 0; i++)
+		r = take_counted(table, &counts->all[i]);
+	return r;
+}
+
+bool cost_table_has_ended(const struct cost_table *table, const struct cost_counter_key *key)
+{
+	const struct row_key row = {.start_ns = key->start_ns, .pid = key->tgid};
+	const struct cost_entry *entry = map_get(table->rows, &row);
+
+	return entry && entry->order;
+}
+
+void cost_table_clear(struct cost_table *table, enum cost_counter which)
+{
+	const struct row_key *key;
+	struct cost_entry *entry;
+
+	cost_more_clear(&table->idle, which);
+	map_each (table->rows, pos, key, entry) {
+		if (entry->more)
+			cost_more_clear(entry->more, which);
+	}
+	if (which != COUNTER_SOFTIRQ)
+		return;
+	free(TAKE_PTR(table->cpus));
+	table->cpus_count = 0;
+}
+
 int cost_table_take(struct cost_table *table, const struct cost_reading *reading)
 {
 	int r = 0;
@@ -232,6 +323,8 @@ int cost_table_take(struct cost_table *table, const struct cost_reading *reading
 	}
 	for (size_t i = 0; i < reading->met_count && r >= 0; i++)
 		r = learn_group(table, &reading->met[i]);
+	if (r >= 0)
+		r = take_counts(table, &reading->counts);
 	end_unseen(table);
 	fold_old(table);
 	return r < 0 ? r : 0;
@@ -253,84 +346,56 @@ struct cgroup_key *cost_table_known(const struct cost_table *table, size_t *coun
 
 /* ---- rows ---- */
 
-static int compare_rows(const void *a, const void *b)
+static size_t count_more(const struct cost_table *table)
 {
-	const struct cost_row *left = a, *right = b;
+	const struct cost_entry *entry;
+	const struct row_key *key;
+	size_t count = 0;
 
-	if (left->pid != right->pid)
-		return left->pid < right->pid ? -1 : 1;
-	if (left->start_ns != right->start_ns)
-		return left->start_ns < right->start_ns ? -1 : 1;
-	return left->pid ? 0 : memcmp(&left->group, &right->group, sizeof(left->group));
+	map_each (table->rows, pos, key, entry)
+		count += entry->more != NULL;
+	return count;
 }
 
-void cost_rows_done(struct cost_rows *rows)
+/* Makes room for what a copy of all rows has. */
+static int make_room(const struct cost_table *table, struct cost_rows *rows)
 {
-	free(rows->all);
-	*rows = (struct cost_rows){0};
+	rows->all = calloc(map_count(table->rows) + 1, sizeof(*rows->all));
+	rows->more = calloc(count_more(table) + 1, sizeof(*rows->more));
+	if (!rows->all || !rows->more)
+		return -ENOMEM;
+	if (!table->cpus)
+		return 0;
+	rows->cpus = calloc(table->cpus_count, sizeof(*rows->cpus));
+	if (!rows->cpus)
+		return -ENOMEM;
+	rows->cpus_count = table->cpus_count;
+	memcpy(rows->cpus, table->cpus, table->cpus_count * sizeof(*rows->cpus));
+	return 0;
 }
 
 int cost_table_copy(const struct cost_table *table, struct cost_rows *rows)
 {
 	const struct cost_entry *entry;
 	const struct row_key *key;
+	size_t more = 0;
 
-	*rows = (struct cost_rows){.time_ns = rows->time_ns, .host = table->host};
-	rows->all = calloc(map_count(table->rows) + 1, sizeof(*rows->all));
-	if (!rows->all)
-		return -ENOMEM;
-	map_each (table->rows, pos, key, entry)
-		rows->all[rows->count++] = entry->row;
-	qsort(rows->all, rows->count, sizeof(*rows->all), compare_rows);
+	*rows = (struct cost_rows){
+		.time_ns = rows->time_ns, .host = table->host, .idle = table->idle};
+	int r = make_room(table, rows);
+	if (r < 0)
+		return r;
+	map_each (table->rows, pos, key, entry) {
+		struct cost_row *row = &rows->all[rows->count++];
+
+		*row = entry->row;
+		if (!entry->more)
+			continue;
+		row->more = &rows->more[more++];
+		*row->more = *entry->more;
+	}
+	cost_rows_sort(rows);
 	return 0;
-}
-
-static bool is_nothing(const struct cost_sums *costs)
-{
-	for (int i = 0; i < COSTS; i++) {
-		if (costs->of[i])
-			return false;
-	}
-	return true;
-}
-
-static void subtract_row(struct cost_row *row, const struct cost_row *before)
-{
-	for (int i = 0; i < COSTS; i++)
-		row->costs.of[i] -= before->costs.of[i] < row->costs.of[i] ? before->costs.of[i]
-									   : row->costs.of[i];
-	row->processes -= row->pid ? 0 : before->processes;
-}
-
-/* Takes away from the row of a cgroup what processes had before that are folded into it now. */
-static void subtract_folded(struct cost_rows *rows, const struct cost_row *before)
-{
-	const struct cost_row sought = {.group = before->group};
-	struct cost_row *sum =
-		bsearch(&sought, rows->all, rows->count, sizeof(*rows->all), compare_rows);
-
-	if (sum)
-		subtract_row(sum, &(struct cost_row){.costs = before->costs});
-}
-
-void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before)
-{
-	size_t kept = 0;
-
-	host_times_subtract(&rows->host, &before->host);
-	for (size_t i = 0; i < before->count; i++) {
-		struct cost_row *row = bsearch(&before->all[i], rows->all, rows->count,
-					       sizeof(*rows->all), compare_rows);
-		if (row)
-			subtract_row(row, &before->all[i]);
-		else
-			subtract_folded(rows, &before->all[i]);
-	}
-	for (size_t i = 0; i < rows->count; i++) {
-		if (!is_nothing(&rows->all[i].costs))
-			rows->all[kept++] = rows->all[i];
-	}
-	rows->count = kept;
 }
 
 static struct known_cgroup *group_of(const struct cost_table *table, const struct cost_row *row)
@@ -352,95 +417,6 @@ const char *cost_row_path(const struct cost_table *table, const struct cost_row 
 	const struct known_cgroup *group = group_of(table, row);
 
 	return group ? group->path : "";
-}
-
-void cost_rows_select(struct cost_rows *rows, const struct cost_table *table,
-		      const struct snoopers *snoopers)
-{
-	size_t kept = 0;
-
-	if (snoopers_empty(snoopers))
-		return;
-	for (size_t i = 0; i < rows->count; i++) {
-		const struct cost_row *row = &rows->all[i];
-		const struct known_cgroup *group = group_of(table, row);
-		const struct identity who = {
-			.line_pid = row->pid,
-			.line_start_ticks = proc_ticks_of_ns(row->start_ns),
-			.comm = row->comm,
-			.container = group ? group_container(group) : NULL,
-			.cgroup = group && *group->path ? group->path : NULL,
-		};
-		struct match match;
-
-		snoopers_match(snoopers, &who, &match);
-		if (match.probes)
-			rows->all[kept++] = *row;
-	}
-	rows->count = kept;
-}
-
-/* ---- groups ---- */
-
-void cost_row_add(struct cost_row *sum, const struct cost_row *row)
-{
-	sum->processes += row->processes;
-	add_costs(&sum->costs, &row->costs);
-}
-
-struct grouping {
-	const struct cost_table *table;
-	enum cost_group by;
-};
-
-/* Returns what rows of a group share, as bytes to compare. */
-static int compare_groups(const void *a, const void *b, void *arg)
-{
-	const struct cost_row *left = a, *right = b;
-	const struct grouping *grouping = arg;
-	const struct container *of_left = cost_row_container(grouping->table, left);
-	const struct container *of_right = cost_row_container(grouping->table, right);
-	int order = 0;
-
-	switch (grouping->by) {
-	case COST_BY_PID:
-		return compare_rows(a, b);
-	case COST_BY_COMM:
-		order = strncmp(left->comm, right->comm, COMM_BYTES);
-		return order ? order : left->is_kernel - right->is_kernel;
-	case COST_BY_CGROUP:
-		return memcmp(&left->group, &right->group, sizeof(left->group));
-	case COST_BY_CONTAINER:
-		return strcmp(of_left ? of_left->place.id : "", of_right ? of_right->place.id : "");
-	case COST_BY_POD:
-		return strcmp(of_left ? of_left->place.pod_uid : "",
-			      of_right ? of_right->place.pod_uid : "");
-	case COST_BY_NONE:
-		break;
-	}
-	return 0;
-}
-
-int cost_rows_group(struct cost_rows *rows, const struct cost_table *table, enum cost_group by)
-{
-	struct grouping grouping = {table, by};
-	size_t kept = 0;
-
-	if (by == COST_BY_PID)
-		return 0;
-	qsort_r(rows->all, rows->count, sizeof(*rows->all), compare_groups, &grouping);
-	for (size_t i = 0; i < rows->count; i++) {
-		struct cost_row *row = &rows->all[i], *sum = kept ? &rows->all[kept - 1] : NULL;
-
-		if (!sum || compare_groups(sum, row, &grouping)) {
-			rows->all[kept++] = *row;
-			continue;
-		}
-		cost_row_add(sum, row);
-		sum->has_ended = sum->has_ended && row->has_ended;
-	}
-	rows->count = kept;
-	return 0;
 }
 
 void cost_table_stats(const struct cost_table *table, struct cost_table_stats *stats)

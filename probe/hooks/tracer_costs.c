@@ -8,7 +8,10 @@
 
 #include "base/cleanup.h"
 #include "costs.skel.h"
+#include "hooks/tracer_cost_counters.h"
 #include "kernel/tracer_part.h"
+
+#define BIT(cost) (1ULL << (cost))
 
 struct tracer_costs {
 	struct costs_bpf *bpf;
@@ -137,19 +140,21 @@ void tracer_costs_lost(const struct tracer *tracer, struct costs_lost *lost)
 					    tracer->costs->bpf->bss->lost_processes};
 }
 
-uint32_t tracer_costs_known(const struct tracer *tracer)
+uint64_t tracer_costs_known(const struct tracer *tracer)
 {
 	const struct ktypes *types = tracer_ktypes(tracer);
-	uint32_t known = (1u << COSTS) - 1;
+	uint64_t known = BIT(COSTS) - 1;
 
 	if (types && !types->has_run_delay)
-		known &= ~(1u << COST_DELAY | 1u << COST_SLICES);
+		known &= ~(BIT(COST_DELAY) | BIT(COST_SLICES));
 	if (types && !types->has_call_counts)
-		known &= ~(1u << COST_READ_CALLS | 1u << COST_WRITE_CALLS | 1u << COST_READ_CHARS |
-			   1u << COST_WRITE_CHARS);
+		known &= ~(BIT(COST_READ_CALLS) | BIT(COST_WRITE_CALLS) | BIT(COST_READ_CHARS) |
+			   BIT(COST_WRITE_CHARS));
 	if (types && !types->has_disk_counts)
-		known &= ~(1u << COST_READ_BYTES | 1u << COST_WRITE_BYTES |
-			   1u << COST_CANCELLED_BYTES);
+		known &=
+			~(BIT(COST_READ_BYTES) | BIT(COST_WRITE_BYTES) | BIT(COST_CANCELLED_BYTES));
+	for (int i = 0; i < COST_COUNTERS; i++)
+		known |= tracer_counter_known(tracer, (enum cost_counter)i);
 	return known;
 }
 

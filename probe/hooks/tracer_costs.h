@@ -31,8 +31,9 @@ struct costs_lost {
 };
 void tracer_costs_lost(const struct tracer *tracer, struct costs_lost *lost);
 
-/* Which of the values the kernel counts: 1 << enum cost. */
-uint32_t tracer_costs_known(const struct tracer *tracer);
+/* Returns the values that are counted here: by the kernel, and by what is started
+ * (hooks/tracer_cost_counters.h); 1 << enum cost. */
+uint64_t tracer_costs_known(const struct tracer *tracer);
 
 /* Tells what processes' times are without. */
 void tracer_costs_kinds(const struct tracer *tracer, bool *interrupts, bool *steal);

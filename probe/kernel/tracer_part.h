@@ -77,6 +77,9 @@ struct tracer {
 	struct runqlen_bpf *runqlen;
 	struct tracer_faults *faults; /* NULL: mem isn't on */
 	struct tracer_costs *costs;   /* NULL: /proc isn't on */
+	/* what programs of ours count for /proc; NULL: they don't */
+	struct softirq_bpf *softirq;
+	struct pagecost_bpf *pagecost;
 	struct timer *timer, *length_timer;
 	struct control *control; /* shared with the programs */
 	uint64_t budget_ppm;

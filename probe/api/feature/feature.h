@@ -64,8 +64,9 @@ struct query {
 	long long step;		 /* width of a cell of a histogram, units */
 	long long top, min, max; /* which stacks, by their values */
 	const char *value, *view, *unit, *sort;
-	const char *by; /* of /proc: the value by which rows are sorted */
-	bool of_user;	/* only a process that `user` may look into is allowed */
+	const char *by;	      /* of /proc: the value by which rows are sorted */
+	const char *group_by; /* of /proc: what a row stands for */
+	bool of_user;	      /* only a process that `user` may look into is allowed */
 	struct viewer user;
 };
 #define QUERY_NONE     (-1) /* not given */

@@ -10,11 +10,11 @@
 
 /* Keys that a query may have; behind KEYS_SHOWN those that Go's net/http/pprof has, and whose
  * meaning here is none. */
-static const char *const keys[] = {"pid",   "seconds", "icicle", "follow", "min_age",
-				   "value", "view",    "header", "every",  "count",
-				   "unit",  "step",    "top",	 "min",	   "max",
-				   "sort",  "by",      "debug",	 "gc",	   "rate"};
-#define KEYS_SHOWN 17
+static const char *const keys[] = {"pid",   "seconds", "icicle", "follow", "min_age", "value",
+				   "view",  "header",  "every",	 "count",  "unit",    "step",
+				   "top",   "min",     "max",	 "sort",   "by",      "group_by",
+				   "debug", "gc",      "rate"};
+#define KEYS_SHOWN 18
 
 static const char *query_text(struct MHD_Connection *mhd, const char *key)
 {
@@ -65,6 +65,7 @@ void http_query_read(struct MHD_Connection *mhd, struct query *query, struct not
 		.max = query_number(mhd, "max"),
 		.sort = query_text(mhd, "sort"),
 		.by = query_text(mhd, "by"),
+		.group_by = query_text(mhd, "group_by"),
 		.unit = query_text(mhd, "unit"),
 		.value = query_text(mhd, "value"),
 		.view = query_text(mhd, "view"),

@@ -21,14 +21,35 @@ static const char *way_name(unsigned value)
 	return value ? "write" : "read";
 }
 
+static const char *const vectors[SOFTIRQS] = {
+#define VECTOR(number, name) [number] = (name),
+	SOFTIRQ_LIST(VECTOR)
+#undef VECTOR
+};
+
+static const char *vector_name(unsigned value)
+{
+	return vectors[value];
+}
+
+static const char *cache_name(unsigned value)
+{
+	static const char *const names[CACHE_COUNTS] = {"hit", "added", "dirtied"};
+
+	return names[value];
+}
+
 /* The values of a label lie behind each other in enum cost. */
 static const struct measure_label switch_type = {"type", switch_name, 0, 2};
 static const struct measure_label fault_kind = {"kind", fault_name, 0, 2};
+static const struct measure_label vector = {"vector", vector_name, 0, SOFTIRQS};
+static const struct measure_label cache_event = {"event", cache_name, 0, CACHE_COUNTS};
 static const struct measure_label way = {"direction", way_name, 0, 2};
 
+/* Numbers and times of vectors are in turn. */
 static enum cost cost_of(const struct measure *row, unsigned value)
 {
-	return (enum cost)((row->at - offsetof(struct cost_row, costs)) / sizeof(uint64_t)) + value;
+	return (enum cost)row->at + (row->label == &vector ? 2 * value : value);
 }
 
 static void put_number(struct buf *out, const struct measure *row, uint64_t number)
@@ -41,7 +62,7 @@ static void put_number(struct buf *out, const struct measure *row, uint64_t numb
 }
 
 /* Writes the lines of a row of one container; `container` NULL: of the host. */
-static void put_lines(struct buf *out, const struct measure *row, uint32_t known,
+static void put_lines(struct buf *out, const struct measure *row, uint64_t known,
 		      const struct container *container, const struct cost_row *costs)
 {
 	unsigned end = row->label ? row->label->end : 1;
@@ -49,7 +70,7 @@ static void put_lines(struct buf *out, const struct measure *row, uint32_t known
 	for (unsigned i = 0; i < end; i++) {
 		_cleanup_buf_ struct buf labels = BUF_INIT(4096);
 
-		if (!(known & 1u << cost_of(row, i)))
+		if (!(known & 1ULL << cost_of(row, i)))
 			continue;
 		metrics_container(&labels, container);
 		if (row->label)
@@ -60,7 +81,7 @@ static void put_lines(struct buf *out, const struct measure *row, uint32_t known
 		if (!buf_error(&labels) && *labels.data)
 			buf_printf(out, "{%s}", labels.data + 1);
 		buf_char(out, ' ');
-		put_number(out, row, measure_number(row, costs, i));
+		put_number(out, row, cost_row_value(costs, cost_of(row, i)));
 	}
 }
 
@@ -83,9 +104,7 @@ static void write_sums(struct buf *out, const struct measure *row, const void *s
 	}
 }
 
-#define SUM(cost)                                                                                  \
-	.at = offsetof(struct cost_row, costs.of[cost]), .bytes = sizeof(uint64_t),                \
-	.lines = write_sums
+#define SUM(cost) .at = (cost), .lines = write_sums /* the first, where a label has more */
 #define CONTAINER "container, pod, namespace"
 
 static const struct measure of_containers[] = {
@@ -113,6 +132,13 @@ static const struct measure of_containers[] = {
 	{"container_disk_bytes_total", NULL, COUNTER,
 	 "Bytes read from disks for a container's processes, and bytes that will be written there.",
 	 SUM(COST_READ_BYTES), .label = &way, .labels = CONTAINER},
+	{"container_page_cache_pages_total", NULL, COUNTER,
+	 "Pages of files that a container's processes found in the page cache, added to it, made "
+	 "dirty in it (proc_pagecache).",
+	 SUM(COST_CACHE_HIT), .label = &cache_event, .labels = CONTAINER},
+	{"container_softirq_seconds_total", NULL, COUNTER,
+	 "Time of softirqs that interrupted a container's processes (proc_softirq).",
+	 SUM(COST_SOFTIRQ_HI_NS), .label = &vector, .labels = CONTAINER},
 };
 
 static const struct measure of_node[] = {
@@ -142,6 +168,16 @@ static const struct measure of_node[] = {
 	 "Bytes read from disks for the processes that /proc looks at, and bytes that will be "
 	 "written there.",
 	 SUM(COST_READ_BYTES), .label = &way},
+	{"node_page_cache_pages_total", NULL, COUNTER,
+	 "Pages of files that the processes that /proc looks at found in the page cache, added to "
+	 "it, made dirty in it (proc_pagecache).",
+	 SUM(COST_CACHE_HIT), .label = &cache_event},
+	{"node_softirqs_total", NULL, COUNTER,
+	 "Softirqs that interrupted the processes that /proc looks at (proc_softirq).",
+	 SUM(COST_SOFTIRQ_HI), .label = &vector},
+	{"node_softirq_seconds_total", NULL, COUNTER,
+	 "Time of softirqs that interrupted the processes that /proc looks at (proc_softirq).",
+	 SUM(COST_SOFTIRQ_HI_NS), .label = &vector},
 };
 
 const struct measures container_cost_measures = {"What processes cost", "",

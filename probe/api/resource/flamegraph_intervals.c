@@ -35,16 +35,6 @@ static void free_stream(struct stream *stream)
 	free(intervals);
 }
 
-/* Adds a tree in one line: the line feeds between its parts are blanks for JSON. */
-static void add_tree(struct buf *out, const struct buf *content)
-{
-	for (size_t i = 0; i + 1 < content->len; i++)
-		buf_char(out, content->data[i] == '\n' ? ' ' : content->data[i]);
-	if (content->len && content->data[content->len - 1] != '\n')
-		buf_char(out, content->data[content->len - 1]);
-	buf_char(out, '\n');
-}
-
 /* Adds an interval: folded text has its line of time already. */
 static void write_interval(struct flamegraph_intervals *intervals, const struct profile_meta *meta,
 			   const struct buf *content)
@@ -58,7 +48,7 @@ static void write_interval(struct flamegraph_intervals *intervals, const struct 
 			   (long long)(meta->from_ns / NS_PER_MS),
 			   (long long)(meta->until_ns / NS_PER_MS));
 	if (intervals->is_tree) {
-		add_tree(out, content);
+		interval_text_line(&intervals->text, content);
 		return;
 	}
 	buf_add(out, content->data, content->len);

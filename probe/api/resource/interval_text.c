@@ -52,6 +52,15 @@ bool interval_text_begin(struct interval_text *text)
 	return true;
 }
 
+void interval_text_line(struct interval_text *text, const struct buf *json)
+{
+	for (size_t i = 0; i + 1 < json->len; i++)
+		buf_char(&text->text, json->data[i] == '\n' ? ' ' : json->data[i]);
+	if (json->len && json->data[json->len - 1] != '\n')
+		buf_char(&text->text, json->data[json->len - 1]);
+	buf_char(&text->text, '\n');
+}
+
 void interval_text_end(struct interval_text *text, const char *why)
 {
 	write_missed(text);

@@ -32,5 +32,8 @@ ssize_t interval_text_read(struct interval_text *text, char *to, size_t bytes, b
 /* Returns whether the next interval is to be added to text->text; else it is missed. */
 bool interval_text_begin(struct interval_text *text);
 
+/* Adds a document of JSON as one line: the line feeds between its parts become blanks. */
+void interval_text_line(struct interval_text *text, const struct buf *json);
+
 /* Adds how many intervals were missed, and why no more come (NULL: nothing is to be said). */
 void interval_text_end(struct interval_text *text, const char *why);

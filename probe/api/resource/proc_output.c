@@ -3,17 +3,22 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "api/status/container_texts.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
+
+#define BIT(cost) (1ULL << (cost))
 
 /* Rows in the order in which they are shown, and the rest as one. */
 struct shown_rows {
 	struct cost_row *all; /* owned */
 	size_t count;
 	struct cost_row others, sum;
+	struct cost_more others_more, sum_more; /* their room */
 	bool has_others;
 };
 
@@ -22,22 +27,22 @@ static int compare_by(const void *a, const void *b, void *arg)
 	const struct cost_row *left = a, *right = b;
 	enum cost by = *(const enum cost *)arg;
 
-	if (left->costs.of[by] != right->costs.of[by])
-		return left->costs.of[by] > right->costs.of[by] ? -1 : 1;
+	if (cost_row_value(left, by) != cost_row_value(right, by))
+		return cost_row_value(left, by) > cost_row_value(right, by) ? -1 : 1;
 	return left->pid < right->pid ? -1 : left->pid > right->pid;
 }
 
-static bool is_used(const struct cost_row *row, uint32_t values)
+static bool is_used(const struct cost_row *row, uint64_t values)
 {
-	for (int i = 0; i < COSTS; i++) {
-		if (values & 1u << i && row->costs.of[i])
+	for (int i = 0; i < COST_VALUES; i++) {
+		if (values & BIT(i) && cost_row_value(row, (enum cost)i))
 			return true;
 	}
 	return false;
 }
 
-/* Returns the values of the probe that the kernel counts. */
-static uint32_t values_of(const struct cost_answer *answer, const struct proc_choice *choice)
+/* Returns the values of the probe that are counted. */
+static uint64_t values_of(const struct cost_answer *answer, const struct proc_choice *choice)
 {
 	return cost_kind_get(choice->probe)->values & answer->known;
 }
@@ -50,6 +55,8 @@ static void choose_rows(struct shown_rows *shown, const struct cost_answer *answ
 	enum cost by = choice->by;
 
 	*shown = (struct shown_rows){.all = calloc(rows->count + 1, sizeof(*shown->all))};
+	shown->others.more = &shown->others_more;
+	shown->sum.more = &shown->sum_more;
 	if (!shown->all)
 		return;
 	for (size_t i = 0; i < rows->count; i++) {
@@ -107,11 +114,11 @@ static void put_owner(struct json *json, const struct cost_answer *answer,
 		container_json(json, container, 0, 0);
 }
 
-static void put_values(struct json *json, const struct cost_row *row, uint32_t values)
+static void put_values(struct json *json, const struct cost_row *row, uint64_t values)
 {
-	for (int i = 0; i < COSTS; i++) {
-		if (values & 1u << i)
-			json_u64(json, cost_name(i), row->costs.of[i]);
+	for (int i = 0; i < COST_VALUES; i++) {
+		if (values & BIT(i))
+			json_u64(json, cost_name(i), cost_row_value(row, (enum cost)i));
 	}
 }
 
@@ -124,6 +131,34 @@ static void put_row(struct json *json, const struct cost_answer *answer,
 	json_object_end(json);
 }
 
+static void put_vectors(struct json *json, const struct softirq_counts *counts)
+{
+	for (int i = 0; i < SOFTIRQS; i++) {
+		json_u64(json, cost_name(COST_SOFTIRQ_HI + 2 * i), counts->count[i]);
+		json_u64(json, cost_name(COST_SOFTIRQ_HI_NS + 2 * i), counts->ns[i]);
+	}
+}
+
+/* Says what softirqs there were while no process ran, and those of each CPU, of processes or not.
+ */
+static void put_softirqs(struct json *json, const struct cost_answer *answer)
+{
+	struct cost_more counted = answer->rows->idle;
+	const struct cost_row idle = {.more = &counted};
+
+	json_object(json, "idle");
+	put_values(json, &idle, cost_kind_get(PROC_SOFTIRQ)->values);
+	json_object_end(json);
+	json_array(json, "cpus");
+	for (size_t i = 0; i < answer->rows->cpus_count; i++) {
+		json_object(json, NULL);
+		json_u64(json, "cpu", i);
+		put_vectors(json, &answer->rows->cpus[i]);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 static void put_sum(struct json *json, const char *key, const struct cost_answer *answer,
 		    const struct proc_choice *choice, const struct cost_row *sum)
 {
@@ -133,20 +168,34 @@ static void put_sum(struct json *json, const char *key, const struct cost_answer
 	json_object_end(json);
 }
 
+/* Returns since when the probe's values count, ns since 1970. */
+static uint64_t from_of(const struct cost_answer *answer, const struct proc_choice *choice)
+{
+	uint64_t from_ns = answer->from_ns, counted_ns = 0;
+
+	if (choice->probe == PROC_SOFTIRQ)
+		counted_ns = answer->counted_from_ns[COUNTER_SOFTIRQ];
+	else if (choice->probe == PROC_PAGECACHE)
+		counted_ns = answer->counted_from_ns[COUNTER_CACHE];
+	return counted_ns > from_ns ? counted_ns : from_ns;
+}
+
 static void put_head(struct json *json, const struct cost_answer *answer,
 		     const struct proc_choice *choice)
 {
-	const struct cost_kind *kind = cost_kind_get(choice->probe);
+	const char *absent = cost_kind_absent(choice->probe, answer->known);
 
-	json_text(json, "probe", kind->name);
-	json_seconds(json, "from", answer->from_ns);
+	json_text(json, "probe", cost_kind_get(choice->probe)->name);
+	json_seconds(json, "from", from_of(answer, choice));
 	json_seconds(json, "until", answer->rows->time_ns);
 	json_text(json, "group_by", cost_groups[answer->by]);
 	json_text(json, "by", cost_name(choice->by));
-	if (kind->absent)
-		json_text(json, "absent", kind->absent);
+	if (absent)
+		json_text(json, "absent", absent);
 	json_number_object(json, "lost", {"threads", answer->lost.threads},
-			   {"processes", answer->lost.processes});
+			   {"processes", answer->lost.processes},
+			   {"softirqs", answer->counts_lost[COUNTER_SOFTIRQ]},
+			   {"pages", answer->counts_lost[COUNTER_CACHE]});
 }
 
 /* Says what the CPUs did when no process ran. */
@@ -165,7 +214,8 @@ static void put_host(struct json *json, const struct cost_answer *answer)
 	json_object_end(json);
 }
 
-void proc_json(struct buf *out, const struct cost_answer *answer, const struct proc_choice *choice)
+static void write_json(struct buf *out, const struct cost_answer *answer,
+		       const struct proc_choice *choice)
 {
 	struct json json = {.out = out};
 	struct shown_rows shown;
@@ -174,8 +224,10 @@ void proc_json(struct buf *out, const struct cost_answer *answer, const struct p
 	json_object(&json, NULL);
 	put_head(&json, answer, choice);
 	put_sum(&json, "all", answer, choice, &shown.sum);
-	if (choice->probe == PROC_CPU)
+	if (cost_kind_get(choice->probe)->values & BIT(COST_RUN))
 		put_host(&json, answer);
+	if (values_of(answer, choice) & BIT(COST_SOFTIRQ))
+		put_softirqs(&json, answer);
 	json_array(&json, "rows");
 	for (size_t i = 0; i < shown.count && !buf_error(out); i++) {
 		json_line(&json);
@@ -189,7 +241,8 @@ void proc_json(struct buf *out, const struct cost_answer *answer, const struct p
 	free(shown.all);
 }
 
-void proc_jsonl(struct buf *out, const struct cost_answer *answer, const struct proc_choice *choice)
+static void write_lines(struct buf *out, const struct cost_answer *answer,
+			const struct proc_choice *choice)
 {
 	struct shown_rows shown;
 
@@ -198,7 +251,7 @@ void proc_jsonl(struct buf *out, const struct cost_answer *answer, const struct 
 		struct json json = {.out = out};
 
 		json_object(&json, NULL);
-		json_seconds(&json, "from", answer->from_ns);
+		json_seconds(&json, "from", from_of(answer, choice));
 		json_seconds(&json, "until", answer->rows->time_ns);
 		put_owner(&json, answer, &shown.all[i]);
 		put_values(&json, &shown.all[i], values_of(answer, choice));
@@ -210,7 +263,8 @@ void proc_jsonl(struct buf *out, const struct cost_answer *answer, const struct 
 
 /* ---- a table ---- */
 
-#define COLUMN 16
+#define COLUMN	    16
+#define COLUMNS_MAX 8
 
 /* Writes bytes that a target chose, those that a terminal may show. */
 static void put_plain(struct buf *out, const char *text, size_t len)
@@ -254,27 +308,40 @@ static void put_label(struct buf *out, const struct cost_answer *answer, const s
 	}
 }
 
-static void put_columns(struct buf *out, const struct cost_row *row, uint32_t values)
+static void put_columns(struct buf *out, const struct cost_row *row, uint64_t values)
 {
-	for (int i = 0; i < COSTS; i++) {
-		if (values & 1u << i)
-			buf_printf(out, "%*llu", COLUMN, (unsigned long long)row->costs.of[i]);
+	for (int i = 0; i < COST_VALUES; i++) {
+		if (values & BIT(i))
+			buf_printf(out, "%*llu", COLUMN,
+				   (unsigned long long)cost_row_value(row, (enum cost)i));
 	}
 	buf_str(out, "  ");
 }
 
-void proc_text(struct buf *out, const struct cost_answer *answer, const struct proc_choice *choice)
+/* Returns the values that a table has: of many those that any row has. */
+static uint64_t shown_values(const struct cost_row *sum, const struct proc_choice *choice)
+{
+	uint64_t all = cost_kind_get(choice->probe)->values, used = BIT(choice->by);
+
+	for (int i = 0; i < COST_VALUES; i++)
+		used |= cost_row_value(sum, (enum cost)i) ? BIT(i) : 0;
+	return __builtin_popcountll(all) > COLUMNS_MAX ? used : all;
+}
+
+static void write_table(struct buf *out, const struct cost_answer *answer,
+			const struct proc_choice *choice)
 {
 	const struct cost_kind *kind = cost_kind_get(choice->probe);
-	uint64_t span_ms = (answer->rows->time_ns - answer->from_ns) / NS_PER_MS;
-	uint32_t values = values_of(answer, choice);
+	uint64_t span_ms = (answer->rows->time_ns - from_of(answer, choice)) / NS_PER_MS;
+	uint64_t values = values_of(answer, choice);
 	struct shown_rows shown;
 
 	choose_rows(&shown, answer, choice);
+	values &= shown_values(&shown.sum, choice);
 	buf_printf(out, "%s: %s, of %llu.%03llu s\n", kind->name, kind->what,
 		   (unsigned long long)(span_ms / 1000), (unsigned long long)(span_ms % 1000));
-	for (int i = 0; i < COSTS; i++) {
-		if (values & 1u << i)
+	for (int i = 0; i < COST_VALUES; i++) {
+		if (values & BIT(i))
 			buf_printf(out, "%*s", COLUMN, cost_name(i));
 	}
 	buf_printf(out, "  %s\n", cost_groups[answer->by]);
@@ -290,4 +357,19 @@ void proc_text(struct buf *out, const struct cost_answer *answer, const struct p
 	put_columns(out, &shown.sum, values);
 	buf_str(out, "all\n");
 	free(shown.all);
+}
+
+const struct proc_form *proc_form_find(const char *extension)
+{
+	static const struct proc_form forms[] = {
+		{".json", "application/json", write_json, true, true},
+		{".jsonl", "application/x-ndjson", write_lines, true, false},
+		{".txt", "text/plain; charset=utf-8", write_table, false, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		if (strcasecmp(extension, forms[i].extension) == 0)
+			return &forms[i];
+	}
+	return NULL;
 }

@@ -13,7 +13,14 @@ struct proc_choice {
 	size_t top;   /* rows; the others are one row, "others" */
 };
 
-void proc_text(struct buf *out, const struct cost_answer *answer, const struct proc_choice *choice);
-void proc_json(struct buf *out, const struct cost_answer *answer, const struct proc_choice *choice);
-void proc_jsonl(struct buf *out, const struct cost_answer *answer,
-		const struct proc_choice *choice);
+/* How an answer is written. */
+struct proc_form {
+	const char *extension, *type; /* with the dot; of HTTP */
+	void (*write)(struct buf *out, const struct cost_answer *answer,
+		      const struct proc_choice *choice);
+	bool is_json;	  /* JSON, or lines of JSON */
+	bool is_document; /* one JSON document, which may have line feeds */
+};
+
+/* Returns the form of an extension (".json", any case), or NULL. */
+const struct proc_form *proc_form_find(const char *extension);

@@ -93,14 +93,16 @@ static void add_status(struct json *json, const struct services *services, const
 	json_object(json, "probes");
 	for (int i = 0; i < COST_PROBES; i++) {
 		const struct cost_kind *kind = cost_kind_get(i);
+		const char *absent =
+			cost_kind_absent(i, tracer_costs_known(engine_tracer(services->engine)));
 
 		if (!(spec->probes & 1u << i))
 			continue;
 		json_object(json, kind->name);
 		json_text(json, "state", accounting_state(services->accounting, i));
 		json_text(json, "reason", "");
-		if (kind->absent)
-			json_text(json, "absent", kind->absent);
+		if (absent)
+			json_text(json, "absent", absent);
 		json_object_end(json);
 	}
 	json_object_end(json);
@@ -145,16 +147,6 @@ int proc_restore(const struct services *services, const cJSON *saved, bool same_
 
 /* ---- GET /proc/PROBE.EXTENSION ---- */
 
-static const struct proc_form {
-	const char *extension, *type;
-	void (*write)(struct buf *out, const struct cost_answer *answer,
-		      const struct proc_choice *choice);
-} forms[] = {
-	{".json", "application/json", proc_json},
-	{".jsonl", "application/x-ndjson", proc_jsonl},
-	{".txt", "text/plain; charset=utf-8", proc_text},
-};
-
 struct proc_waiting {
 	struct answer *answer;
 	const struct proc_form *form;
@@ -173,15 +165,34 @@ static bool find_resource(const char *name, struct proc_waiting *waiting)
 	if (!dot || (size_t)(dot - name) >= sizeof(probe))
 		return false;
 	snprintf(probe, sizeof(probe), "%.*s", (int)(dot - name), name);
-	int found = cost_kind_find(probe);
+	int found = strcasecmp(probe, cost_kind_get(PROC_ALL)->name) == 0 ? PROC_ALL
+									  : cost_kind_find(probe);
 	if (found < 0)
 		return false;
 	waiting->choice.probe = (enum cost_probe)found;
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
-		if (strcasecmp(dot, forms[i].extension) == 0)
-			waiting->form = &forms[i];
-	}
+	waiting->form = proc_form_find(dot);
 	return waiting->form;
+}
+
+static bool is_number(long long value, long long max)
+{
+	return value == QUERY_NONE || (value >= 1 && value <= max);
+}
+
+/* Returns what is wrong with the times that a query asks for, a sentence; NULL: nothing. */
+static const char *check_times(const struct query *query)
+{
+	if (!is_number(query->seconds, SECONDS_MAX))
+		return "seconds must be a number from 1 to 600";
+	if (!is_number(query->every, SECONDS_MAX))
+		return "every must be a number from 1 to 600";
+	if (!is_number(query->count, UINT32_MAX))
+		return "count must be a number from 1 to 4294967295";
+	if (query->count != QUERY_NONE && query->every == QUERY_NONE)
+		return "count needs every";
+	if (query->every != QUERY_NONE && query->seconds != QUERY_NONE)
+		return "every and seconds exclude each other";
+	return NULL;
 }
 
 /* Returns what is wrong with a query, a sentence; NULL: nothing. */
@@ -190,17 +201,17 @@ static const char *read_choice(const struct query *query, struct proc_choice *ch
 	const struct cost_kind *kind = cost_kind_get(choice->probe);
 	int by = query->by ? cost_find(query->by) : (int)kind->key;
 
-	if (query->seconds != QUERY_NONE && (query->seconds < 1 || query->seconds > SECONDS_MAX))
-		return "seconds must be a number from 1 to 600";
 	if (query->top != QUERY_NONE && query->top < 1)
 		return "top must be a number from 1 on";
-	if (by < 0 || !(kind->values & 1u << by))
+	if (by < 0 || !(kind->values & 1ULL << by))
 		return "by must be one of the probe's values";
 	if (query->pid != QUERY_NONE)
 		return "pid is no parameter of /proc: PUT snoopers";
+	if (query->group_by && cost_group_find(query->group_by) < 0)
+		return "group_by must be one of pid, comm, cgroup, container, pod, none";
 	choice->by = (enum cost)by;
 	choice->top = query->top == QUERY_NONE ? SIZE_MAX : (size_t)query->top;
-	return NULL;
+	return check_times(query);
 }
 
 static void answer_costs(void *arg, int error, const struct cost_answer *costs)
@@ -230,22 +241,55 @@ static void give_up(void *arg)
 	cost_wait_cancel(arg);
 }
 
+static void refuse_asking(struct answer *answer, int error, const struct why *why)
+{
+	answer_failed(answer, error == -EBUSY ? 429 : error == -ENOENT ? 404 : 503, why->text);
+}
+
+static struct cost_asking asking_of(const struct query *query, enum cost_probe probe)
+{
+	long long seconds = query->every > 0 ? query->every : query->seconds;
+
+	return (struct cost_asking){
+		.probe = probe,
+		.seconds = seconds > 0 ? (unsigned)seconds : 0,
+		.times = query->every > 0 ? (query->count > 0 ? (unsigned)query->count : 0) : 1,
+		.by = query->group_by ? cost_group_find(query->group_by) : -1,
+	};
+}
+
+/* Answers with measurement after measurement. */
+static void repeat_measurement(const struct services *services, const struct query *query,
+			       const struct proc_waiting *found)
+{
+	const struct cost_asking asking = asking_of(query, found->choice.probe);
+	struct answer *answer = found->answer;
+	struct why why;
+	int r = proc_intervals_new(&answer->stream, services->accounting, &asking, &found->choice,
+				   found->form, &why);
+
+	if (r < 0) {
+		refuse_asking(answer, r, &why);
+		return;
+	}
+	answer->status = 200;
+	answer->content_type = found->form->type;
+}
+
 static void fetch_costs(const struct services *services, const struct query *query,
 			struct proc_waiting *waiting)
 {
-	const struct cost_asking asking = {
-		.seconds = query->seconds == QUERY_NONE ? 0 : (unsigned)query->seconds,
-		.done = answer_costs,
-		.arg = waiting,
-	};
+	struct cost_asking asking = asking_of(query, waiting->choice.probe);
 	struct answer *answer = waiting->answer;
 	struct cost_wait *wait;
 	struct why why;
-	int r = accounting_read(services->accounting, &asking, &wait, &why);
 
+	asking.done = answer_costs;
+	asking.arg = waiting;
+	int r = accounting_read(services->accounting, &asking, &wait, &why);
 	waiting->is_left = true;
 	if (r < 0) {
-		answer_failed(answer, r == -EBUSY ? 429 : r == -ENOENT ? 404 : 503, why.text);
+		refuse_asking(answer, r, &why);
 		free(waiting);
 	} else if (waiting->is_over) {
 		free(waiting);
@@ -269,6 +313,10 @@ void proc_fetch(const struct services *services, const char *name, const struct 
 		answer_failed(answer, 400, wrong);
 		return;
 	}
+	if (query->every > 0) {
+		repeat_measurement(services, query, &found);
+		return;
+	}
 	struct proc_waiting *waiting = malloc(sizeof(*waiting));
 	if (!waiting) {
 		answer_failed(answer, 503, "no memory");
@@ -280,11 +328,12 @@ void proc_fetch(const struct services *services, const char *name, const struct 
 
 void proc_need(const char *name, const struct query *query, struct need *need)
 {
-	bool measures = query->seconds != QUERY_NONE;
+	bool measures = query->seconds != QUERY_NONE || query->every != QUERY_NONE;
 
 	(void)name;
 	need->role = measures ? ROLE_PROFILE : ROLE_READ;
 	need->costs = measures;
-	if (query->seconds > 0 && query->seconds <= SECONDS_MAX)
+	if ((query->seconds > 0 && query->seconds <= SECONDS_MAX) ||
+	    (query->every > 0 && query->every <= SECONDS_MAX))
 		need->begins = WANTED_COSTS;
 }

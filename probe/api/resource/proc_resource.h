@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/feature/feature.h"
+#include "api/resource/proc_output.h"
 
 extern const struct rules proc_rules;
 
@@ -16,3 +17,12 @@ void proc_save(const struct services *services, struct json *json);
 uint32_t proc_begins(char *data, size_t bytes);
 int proc_restore(const struct services *services, const cJSON *saved, bool same_boot,
 		 struct why *why);
+
+/*
+ * Creates a stream of measurements, one behind the other (api/resource/proc_intervals.c); the
+ * caller owns *ret. `write` writes one; of `json` each becomes a line. Returns 0, or a negative
+ * errno as accounting_read(), with a sentence in `why`.
+ */
+int proc_intervals_new(struct stream **ret, struct accounting *accounting,
+		       const struct cost_asking *asking, const struct proc_choice *choice,
+		       const struct proc_form *form, struct why *why);

@@ -363,7 +363,7 @@ static void what_processes_cost(void **state)
 {
 	struct scripted_api *api = *state;
 	struct figures figures = figures_of(api);
-	struct last_costs last = {.known = (1u << COSTS) - 1};
+	struct last_costs last = {.known = (1ULL << COSTS) - 1};
 	struct cost_table *table;
 
 	for (uint64_t i = 0; i < COSTS; i++)
@@ -388,7 +388,20 @@ static void what_processes_cost(void **state)
 		     "node_io_bytes_total{direction=\"write\"} 21\n"
 		     "node_disk_bytes_total{direction=\"read\"} 22\n"
 		     "node_disk_bytes_total{direction=\"write\"} 23\n");
-	last.known &= ~(1u << COST_DELAY);
+	last.known = 1ULL << COST_CACHE_ADDED | 1ULL << COST_SOFTIRQ_NET_RX |
+		     1ULL << COST_SOFTIRQ_RCU_NS;
+	assert_lines(&node_cost_measures, &figures,
+		     "node_page_cache_pages_total{event=\"added\"} 0\n"
+		     "node_softirqs_total{vector=\"net_rx\"} 0\n"
+		     "node_softirq_seconds_total{vector=\"rcu\"} 0.000000000\n");
+	last.sum.more = &last.sum_more;
+	for (uint64_t i = 0; i < COSTS_MORE; i++)
+		last.sum_more.of[i] = COSTS + i;
+	assert_lines(&node_cost_measures, &figures,
+		     "node_page_cache_pages_total{event=\"added\"} 38\n"
+		     "node_softirqs_total{vector=\"net_rx\"} 23\n"
+		     "node_softirq_seconds_total{vector=\"rcu\"} 0.000000036\n");
+	last.known = 1ULL << COST_RUN;
 	_cleanup_free_ char *lines = lines_of(&node_cost_measures, &figures);
 	assert_null(strstr(lines, "runq_wait"));
 	cost_table_free(table);

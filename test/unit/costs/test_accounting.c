@@ -13,6 +13,9 @@ static struct {
 	struct spec spec;
 	struct why why;
 	bool answered;
+	unsigned answers;
+	enum cost_probe probe;
+	unsigned times;
 	int error;
 	uint64_t run_ns, processes;
 } test;
@@ -25,6 +28,7 @@ static int begin(void **state)
 	struct accounting_setup setup = {core->loop, core->engine, core->bulk, params.proc};
 
 	memset(&test, 0, sizeof(test));
+	test.times = 1;
 	test.scene = *state;
 	setup.engine = test.scene->engine;
 	assert_int_equal(accounting_new(&test.accounting, &setup), 0);
@@ -62,6 +66,7 @@ static void take_answer(void *arg, int error, const struct cost_answer *answer)
 {
 	(void)arg;
 	test.answered = true;
+	test.answers++;
 	test.error = error;
 	test.run_ns = 0;
 	test.processes = 0;
@@ -73,7 +78,11 @@ static void take_answer(void *arg, int error, const struct cost_answer *answer)
 
 static int ask(unsigned seconds, struct cost_wait **wait)
 {
-	const struct cost_asking asking = {seconds, take_answer, NULL};
+	const struct cost_asking asking = {.probe = test.probe,
+					   .seconds = seconds,
+					   .times = test.times,
+					   .by = -1,
+					   .done = take_answer};
 
 	test.answered = false;
 	return accounting_read(test.accounting, &asking, wait, &test.why);
@@ -124,6 +133,57 @@ static void an_end_that_is_told_is_counted(void **state)
 	assert_int_equal(ask(0, &wait), 0);
 	until_answered();
 	assert_int_equal(test.run_ns, 7);
+}
+
+static bool counts_nothing(void *arg)
+{
+	(void)arg;
+	return scripted->counters == 0;
+}
+
+static bool has_three(void *arg)
+{
+	(void)arg;
+	return test.answers == 3;
+}
+
+static void measurements_follow_each_other_until_they_are_cancelled(void **state)
+{
+	struct cost_wait *wait;
+
+	(void)state;
+	set_cost(100);
+	test.times = 0;
+	assert_int_equal(ask(1, &wait), 0);
+	scripted_core_until(&test.scene->core, has_three, NULL);
+	assert_int_equal(test.error, 0);
+	cost_wait_cancel(wait);
+	assert_int_equal(test.error, -ECANCELED);
+	assert_int_equal(test.answers, 4);
+	assert_false(scripted->counts_costs);
+}
+
+static void what_our_programs_count_is_counted_while_somebody_wants_it(void **state)
+{
+	struct cost_wait *wait;
+
+	(void)state;
+	set_cost(100);
+	assert_int_equal(apply(true), 0);
+	assert_int_equal(scripted->counters, 0);
+	test.probe = PROC_SOFTIRQ;
+	assert_int_equal(ask(1, &wait), 0);
+	assert_int_equal(scripted->counters, 1u << COUNTER_SOFTIRQ);
+	until_answered();
+	assert_int_equal(scripted->counters, 0);
+	test.spec.probes = 1u << PROC_PAGECACHE | 1u << PROC_SOFTIRQ;
+	assert_int_equal(accounting_apply(test.accounting, &test.spec, &test.why), 0);
+	assert_int_equal(scripted->counters, 1u << COUNTER_SOFTIRQ | 1u << COUNTER_CACHE);
+	test.spec.probes = 1u << PROC_PAGECACHE;
+	assert_int_equal(accounting_apply(test.accounting, &test.spec, &test.why), 0);
+	assert_int_equal(scripted->counters, 1u << COUNTER_CACHE);
+	assert_int_equal(apply(false), 0);
+	scripted_core_until(&test.scene->core, counts_nothing, NULL);
 }
 
 static void a_measurement_runs_while_it_is_stopped_and_ends_all(void **state)
@@ -197,6 +257,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ACCOUNTING_TEST(what_was_before_the_start_is_not_counted),
 		ACCOUNTING_TEST(an_end_that_is_told_is_counted),
+		ACCOUNTING_TEST(measurements_follow_each_other_until_they_are_cancelled),
+		ACCOUNTING_TEST(what_our_programs_count_is_counted_while_somebody_wants_it),
 		ACCOUNTING_TEST(a_measurement_runs_while_it_is_stopped_and_ends_all),
 		ACCOUNTING_TEST(a_measurement_that_is_given_up_ends_all),
 		ACCOUNTING_TEST(who_waits_when_it_is_stopped_is_told),

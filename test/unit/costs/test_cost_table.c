@@ -109,6 +109,102 @@ static void a_sum_never_goes_back(void **state)
 	assert_true(row_of(7)->has_ended);
 }
 
+/* Takes a reading without processes, in which a program of ours has counted. */
+static void take_counted(uint32_t pid, uint64_t net_rx, uint64_t pages)
+{
+	struct counted_cost counted[] = {
+		{{1000 + pid, pid}, {.of = {[COST_SOFTIRQ_NET_RX - COSTS] = net_rx}}},
+		{{1000 + pid, pid}, {.of = {[COST_CACHE_ADDED - COSTS] = pages}}},
+	};
+	struct softirq_counts cpu = {.count = {[SOFTIRQ_NET_RX] = net_rx}};
+	const struct cost_reading reading = {
+		.counts = {.all = counted, .count = 2, .cpus = &cpu, .cpus_count = 1}};
+
+	if (!pid)
+		counted[0].key = counted[1].key = (struct cost_counter_key){0};
+	assert_int_equal(cost_table_take(test.table, &reading), 0);
+}
+
+static uint64_t value_of(pid_t pid, enum cost cost)
+{
+	copy();
+	return row_of(pid) ? cost_row_value(row_of(pid), cost) : 0;
+}
+
+static void what_our_programs_count_is_added_to_its_process(void **state)
+{
+	(void)state;
+	take_one(7, 50);
+	assert_int_equal(value_of(7, COST_SOFTIRQ_NET_RX), 0);
+	take_counted(7, 3, 40);
+	assert_int_equal(value_of(7, COST_SOFTIRQ_NET_RX), 3);
+	assert_int_equal(value_of(7, COST_CACHE_ADDED), 40);
+	assert_int_equal(value_of(7, COST_RUN), 50);
+	take_counted(8, 3, 40); /* it is younger than the last reading of processes */
+	assert_null(row_of(8));
+	take_counted(0, 9, 0);
+	copy();
+	assert_int_equal(test.rows.idle.of[COST_SOFTIRQ_NET_RX - COSTS], 9);
+	assert_int_equal(test.rows.cpus_count, 1);
+	assert_int_equal(test.rows.cpus[0].count[SOFTIRQ_NET_RX], 9);
+}
+
+static void what_our_programs_counted_stays_when_a_process_has_ended(void **state)
+{
+	const struct cost_counter_key key = {1007, 7};
+	uint64_t sum = 0;
+
+	(void)state;
+	take_one(7, 50);
+	take_counted(7, 3, 40);
+	assert_false(cost_table_has_ended(test.table, &key));
+	end_one(7, 1, 60);
+	assert_true(cost_table_has_ended(test.table, &key));
+	for (uint32_t pid = 100; pid < 100 + 3 * COST_ENDED_KEPT; pid++)
+		end_one(pid, 1, 1);
+	copy();
+	assert_null(row_of(7)); /* it is folded */
+	for (size_t i = 0; i < test.rows.count; i++)
+		sum += cost_row_value(&test.rows.all[i], COST_CACHE_ADDED);
+	assert_int_equal(sum, 40);
+}
+
+static void what_our_programs_counted_before_is_subtracted_and_grouped(void **state)
+{
+	struct cost_rows before = {0};
+
+	(void)state;
+	take_one(7, 50);
+	take_one(8, 50);
+	take_counted(7, 3, 40);
+	assert_int_equal(cost_table_copy(test.table, &before), 0);
+	take_counted(7, 5, 41);
+	take_counted(8, 10, 0);
+	copy();
+	cost_rows_subtract(&test.rows, &before);
+	assert_int_equal(cost_row_value(row_of(7), COST_SOFTIRQ_NET_RX), 2);
+	assert_int_equal(test.rows.cpus[0].count[SOFTIRQ_NET_RX], 7);
+	assert_int_equal(cost_rows_group(&test.rows, test.table, COST_BY_NONE), 0);
+	assert_int_equal(cost_row_value(&test.rows.all[0], COST_SOFTIRQ_NET_RX), 12);
+	assert_int_equal(cost_row_value(&test.rows.all[0], COST_CACHE_ADDED), 1);
+	cost_rows_done(&before);
+}
+
+static void counts_that_begin_anew_begin_at_zero(void **state)
+{
+	(void)state;
+	take_one(7, 50);
+	take_counted(7, 3, 40);
+	cost_table_clear(test.table, COUNTER_SOFTIRQ);
+	assert_int_equal(value_of(7, COST_SOFTIRQ_NET_RX), 0);
+	assert_int_equal(value_of(7, COST_CACHE_ADDED), 40);
+	assert_int_equal(test.rows.cpus_count, 0);
+	cost_rows_clear(&test.rows, COUNTER_CACHE);
+	assert_int_equal(cost_row_value(row_of(7), COST_CACHE_ADDED), 0);
+	take_counted(7, 1, 40);
+	assert_int_equal(value_of(7, COST_SOFTIRQ_NET_RX), 1);
+}
+
 static void a_pid_that_is_used_again_is_another_process(void **state)
 {
 	struct process_cost both[] = {process_of(7, 1, 50), process_of(7, 2, 5)};
@@ -267,6 +363,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TABLE_TEST(a_sum_never_goes_back),
+		TABLE_TEST(what_our_programs_count_is_added_to_its_process),
+		TABLE_TEST(what_our_programs_counted_stays_when_a_process_has_ended),
+		TABLE_TEST(what_our_programs_counted_before_is_subtracted_and_grouped),
+		TABLE_TEST(counts_that_begin_anew_begin_at_zero),
 		TABLE_TEST(a_pid_that_is_used_again_is_another_process),
 		TABLE_TEST(a_process_whose_end_was_lost_ends_when_it_is_not_seen),
 		TABLE_TEST(processes_that_ended_long_ago_are_one_row_by_cgroup),

@@ -16,6 +16,7 @@
 #include "kernel/tracer.h"
 #include "kernel/tracer_waits.h"
 #include "kernel/window_counts.h"
+#include "hooks/tracer_cost_counters.h"
 #include "hooks/tracer_costs.h"
 #include "hooks/tracer_held.h"
 #include "hooks/tracer_memory.h"
@@ -128,6 +129,7 @@ struct tracer {
 	size_t costs_count;
 	struct cost_events cost_events;
 	bool counts_costs;
+	uint32_t counters; /* 1 << enum cost_counter */
 
 	uint64_t window;
 	struct arena *arena;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counts by process, for all processes: what programs of ours count for /proc. An object defines
+ * COST_COUNTER, the type of a process's counts, and has one such map. */
+#pragma once
+
+#include "bpf/core/task.h"
+#include "bpf/shared/process_cost.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, COST_COUNTERS_MAX);
+	__type(key, struct cost_counter_key);
+	__type(value, COST_COUNTER);
+} cost_counters SEC(".maps");
+
+/* Events of processes that found no room. */
+uint64_t lost_events;
+
+/* Returns the counts of the current process, made anew if need be; NULL: no room. */
+static __always_inline COST_COUNTER *counters_of_current(void)
+{
+	static const COST_COUNTER none;
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct cost_counter_key key = {
+		BPF_CORE_READ(task, group_leader, start_boottime),
+		BPF_CORE_READ(task, tgid),
+	};
+	COST_COUNTER *counters = bpf_map_lookup_elem(&cost_counters, &key);
+
+	if (counters)
+		return counters;
+	bpf_map_update_elem(&cost_counters, &key, &none, BPF_NOEXIST);
+	counters = bpf_map_lookup_elem(&cost_counters, &key);
+	if (!counters)
+		__sync_fetch_and_add(&lost_events, 1);
+	return counters;
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "costs/cost_counts.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define AT_ONCE 512 /* entries that are read by one system call */
+
+union counter_values {
+	struct softirq_counts softirqs;
+	struct cache_counts cache;
+};
+
+/* Puts the counts of one kind at the places of their values. */
+static void place_values(struct cost_more *more, enum cost_counter which, const void *values)
+{
+	const union counter_values *counted = values;
+
+	if (which == COUNTER_CACHE) {
+		memcpy(&more->of[COST_CACHE_HIT - COSTS], &counted->cache, sizeof(counted->cache));
+		return;
+	}
+	for (int i = 0; i < SOFTIRQS; i++) {
+		uint64_t count = counted->softirqs.count[i], ns = counted->softirqs.ns[i];
+
+		more->of[COST_SOFTIRQ_HI - COSTS + 2 * i] = count;
+		more->of[COST_SOFTIRQ_HI_NS - COSTS + 2 * i] = ns;
+		more->of[COST_SOFTIRQ - COSTS] += count;
+		more->of[COST_SOFTIRQ_NS - COSTS] += ns;
+	}
+}
+
+static int add_entries(struct cost_counts *counts, enum cost_counter which,
+		       const struct cost_counter_key *keys, const char *values, size_t count)
+{
+	size_t bytes = which == COUNTER_CACHE ? sizeof(struct cache_counts)
+					      : sizeof(struct softirq_counts);
+	struct counted_cost *grown =
+		reallocarray(counts->all, counts->count + count + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	counts->all = grown;
+	for (size_t i = 0; i < count; i++) {
+		struct counted_cost *counted = &grown[counts->count++];
+
+		*counted = (struct counted_cost){.key = keys[i]};
+		place_values(&counted->more, which, values + i * bytes);
+	}
+	return 0;
+}
+
+static int read_processes(struct cost_counts *counts, enum cost_counter which, int fd)
+{
+	_cleanup_free_ struct cost_counter_key *keys = calloc(AT_ONCE, sizeof(*keys));
+	_cleanup_free_ char *values = calloc(AT_ONCE, sizeof(union counter_values));
+	uint32_t position, *last = NULL;
+	int r = 0, added = 0;
+
+	if (!keys || !values)
+		return -ENOMEM;
+	while (r == 0 && added == 0) {
+		uint32_t count = AT_ONCE;
+
+		r = bpf_map_lookup_batch(fd, last, &position, keys, values, &count, NULL);
+		if (r < 0 && r != -ENOENT)
+			return r;
+		added = add_entries(counts, which, keys, values, count);
+		last = &position;
+	}
+	return added; /* -ENOENT: that was all */
+}
+
+static int read_cpus(struct cost_counts *counts, const struct counter_fds *fds)
+{
+	uint32_t zero = 0;
+
+	if (fds->by_cpu < 0)
+		return 0;
+	counts->cpus = calloc(fds->cpus, sizeof(*counts->cpus));
+	if (!counts->cpus)
+		return -ENOMEM;
+	counts->cpus_count = fds->cpus;
+	return bpf_map_lookup_elem(fds->by_cpu, &zero, counts->cpus) < 0 ? -errno : 0;
+}
+
+int cost_counts_read(struct cost_counts *counts, enum cost_counter which,
+		     const struct counter_fds *fds)
+{
+	if (fds->by_process < 0)
+		return 0;
+	int r = read_processes(counts, which, fds->by_process);
+	return r < 0 ? r : read_cpus(counts, fds);
+}
+
+void cost_counts_done(struct cost_counts *counts)
+{
+	free(counts->all);
+	free(counts->cpus);
+	*counts = (struct cost_counts){0};
+}
+
+void cost_sums_add(struct cost_sums *to, const struct cost_sums *more)
+{
+	for (int i = 0; i < COSTS; i++)
+		to->of[i] += more->of[i];
+}
+
+void cost_more_add(struct cost_more *to, const struct cost_more *more)
+{
+	for (int i = 0; i < COSTS_MORE; i++)
+		to->of[i] += more->of[i];
+}
+
+void cost_more_subtract(struct cost_more *from, const struct cost_more *before)
+{
+	for (int i = 0; i < COSTS_MORE; i++)
+		from->of[i] -= before->of[i] < from->of[i] ? before->of[i] : from->of[i];
+}
+
+void cost_more_clear(struct cost_more *more, enum cost_counter which)
+{
+	int from = which == COUNTER_SOFTIRQ ? COST_SOFTIRQ : COST_CACHE_HIT;
+	int to = which == COUNTER_SOFTIRQ ? COST_CACHE_HIT : COST_VALUES;
+
+	memset(&more->of[from - COSTS], 0, (size_t)(to - from) * sizeof(more->of[0]));
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "costs/cost_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "costs/cost_table.h"
+#include "proc/proc.h"
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct cost_row *left = a, *right = b;
+
+	if (left->pid != right->pid)
+		return left->pid < right->pid ? -1 : 1;
+	if (left->start_ns != right->start_ns)
+		return left->start_ns < right->start_ns ? -1 : 1;
+	return left->pid ? 0 : memcmp(&left->group, &right->group, sizeof(left->group));
+}
+
+void cost_rows_done(struct cost_rows *rows)
+{
+	free(rows->all);
+	free(rows->more);
+	free(rows->cpus);
+	*rows = (struct cost_rows){0};
+}
+
+void cost_rows_clear(struct cost_rows *rows, enum cost_counter which)
+{
+	cost_more_clear(&rows->idle, which);
+	for (size_t i = 0; i < rows->count; i++) {
+		if (rows->all[i].more)
+			cost_more_clear(rows->all[i].more, which);
+	}
+	if (which != COUNTER_SOFTIRQ)
+		return;
+	free(TAKE_PTR(rows->cpus));
+	rows->cpus_count = 0;
+}
+
+void cost_rows_sort(struct cost_rows *rows)
+{
+	qsort(rows->all, rows->count, sizeof(*rows->all), compare_rows);
+}
+
+static bool is_nothing(const struct cost_row *row)
+{
+	for (int i = 0; i < COST_VALUES; i++) {
+		if (cost_row_value(row, (enum cost)i))
+			return false;
+	}
+	return true;
+}
+
+static void subtract_row(struct cost_row *row, const struct cost_row *before)
+{
+	for (int i = 0; i < COSTS; i++)
+		row->costs.of[i] -= before->costs.of[i] < row->costs.of[i] ? before->costs.of[i]
+									   : row->costs.of[i];
+	if (row->more && before->more)
+		cost_more_subtract(row->more, before->more);
+	row->processes -= row->pid ? 0 : before->processes;
+}
+
+/* Takes away from the row of a cgroup what processes had before that are folded into it now. */
+static void subtract_folded(struct cost_rows *rows, const struct cost_row *before)
+{
+	const struct cost_row sought = {.group = before->group};
+	struct cost_row *sum =
+		bsearch(&sought, rows->all, rows->count, sizeof(*rows->all), compare_rows);
+
+	if (sum)
+		subtract_row(sum, &(struct cost_row){.costs = before->costs, .more = before->more});
+}
+
+static void subtract_cpus(struct cost_rows *rows, const struct cost_rows *before)
+{
+	for (size_t i = 0; i < rows->cpus_count && i < before->cpus_count; i++) {
+		for (int j = 0; j < SOFTIRQS; j++) {
+			rows->cpus[i].count[j] -= before->cpus[i].count[j];
+			rows->cpus[i].ns[j] -= before->cpus[i].ns[j];
+		}
+	}
+}
+
+void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before)
+{
+	size_t kept = 0;
+
+	host_times_subtract(&rows->host, &before->host);
+	cost_more_subtract(&rows->idle, &before->idle);
+	subtract_cpus(rows, before);
+	for (size_t i = 0; i < before->count; i++) {
+		struct cost_row *row = bsearch(&before->all[i], rows->all, rows->count,
+					       sizeof(*rows->all), compare_rows);
+		if (row)
+			subtract_row(row, &before->all[i]);
+		else
+			subtract_folded(rows, &before->all[i]);
+	}
+	for (size_t i = 0; i < rows->count; i++) {
+		if (!is_nothing(&rows->all[i]))
+			rows->all[kept++] = rows->all[i];
+	}
+	rows->count = kept;
+}
+
+void cost_rows_select(struct cost_rows *rows, const struct cost_table *table,
+		      const struct snoopers *snoopers)
+{
+	size_t kept = 0;
+
+	if (snoopers_empty(snoopers))
+		return;
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct cost_row *row = &rows->all[i];
+		const char *path = cost_row_path(table, row);
+		const struct identity who = {
+			.line_pid = row->pid,
+			.line_start_ticks = proc_ticks_of_ns(row->start_ns),
+			.comm = row->comm,
+			.container = cost_row_container(table, row),
+			.cgroup = *path ? path : NULL,
+		};
+		struct match match;
+
+		snoopers_match(snoopers, &who, &match);
+		if (match.probes)
+			rows->all[kept++] = *row;
+	}
+	rows->count = kept;
+}
+
+/* ---- groups ---- */
+
+void cost_row_add(struct cost_row *sum, const struct cost_row *row)
+{
+	sum->processes += row->processes;
+	cost_sums_add(&sum->costs, &row->costs);
+	if (!sum->more)
+		sum->more = row->more;
+	else if (row->more)
+		cost_more_add(sum->more, row->more);
+}
+
+struct grouping {
+	const struct cost_table *table;
+	enum cost_group by;
+};
+
+/* Returns what rows of a group share, as bytes to compare. */
+static int compare_groups(const void *a, const void *b, void *arg)
+{
+	const struct cost_row *left = a, *right = b;
+	const struct grouping *grouping = arg;
+	const struct container *of_left = cost_row_container(grouping->table, left);
+	const struct container *of_right = cost_row_container(grouping->table, right);
+	int order = 0;
+
+	switch (grouping->by) {
+	case COST_BY_PID:
+		return compare_rows(a, b);
+	case COST_BY_COMM:
+		order = strncmp(left->comm, right->comm, COMM_BYTES);
+		return order ? order : left->is_kernel - right->is_kernel;
+	case COST_BY_CGROUP:
+		return memcmp(&left->group, &right->group, sizeof(left->group));
+	case COST_BY_CONTAINER:
+		return strcmp(of_left ? of_left->place.id : "", of_right ? of_right->place.id : "");
+	case COST_BY_POD:
+		return strcmp(of_left ? of_left->place.pod_uid : "",
+			      of_right ? of_right->place.pod_uid : "");
+	case COST_BY_NONE:
+		break;
+	}
+	return 0;
+}
+
+int cost_rows_group(struct cost_rows *rows, const struct cost_table *table, enum cost_group by)
+{
+	struct grouping grouping = {table, by};
+	size_t kept = 0;
+
+	if (by == COST_BY_PID)
+		return 0;
+	qsort_r(rows->all, rows->count, sizeof(*rows->all), compare_groups, &grouping);
+	for (size_t i = 0; i < rows->count; i++) {
+		struct cost_row *row = &rows->all[i], *sum = kept ? &rows->all[kept - 1] : NULL;
+
+		if (!sum || compare_groups(sum, row, &grouping)) {
+			rows->all[kept++] = *row;
+			continue;
+		}
+		cost_row_add(sum, row);
+		sum->has_ended = sum->has_ended && row->has_ended;
+	}
+	rows->count = kept;
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The tracer's part for what programs of ours count by process, for all processes of the host:
+ * softirqs (bpf/softirq.bpf.c) and the page cache (bpf/pagecost.bpf.c). Counts begin at zero when
+ * they are started. Loop thread only.
+ */
+#pragma once
+
+#include "bpf/shared/process_cost.h"
+#include "kernel/tracer.h"
+
+enum cost_counter { COUNTER_SOFTIRQ, COUNTER_CACHE, COST_COUNTERS };
+
+/* Loads the programs and attaches them, unless that is done. Returns 0, or a negative errno and a
+ * sentence in `why`. */
+int tracer_counter_start(struct tracer *tracer, enum cost_counter which, struct why *why);
+void tracer_counter_stop(struct tracer *tracer, enum cost_counter which);
+
+/* Descriptors of the maps, to be read by any thread (costs/cost_counts.h). */
+struct counter_fds {
+	int by_process; /* struct cost_counter_key -> struct softirq_counts or cache_counts */
+	int by_cpu;	/* of softirqs: struct softirq_counts of each CPU; else -1 */
+	unsigned cpus;	/* that the kernel has counts of */
+};
+
+/* Returns 0 and descriptors that the caller closes, both -1 if it isn't started; or a negative
+ * errno. */
+int tracer_counter_open(const struct tracer *tracer, enum cost_counter which,
+			struct counter_fds *fds);
+
+/* Forgets a process that has ended. */
+void tracer_counter_forget(struct tracer *tracer, enum cost_counter which,
+			   const struct cost_counter_key *key);
+
+/* Returns the events of processes that found no room, since it was started. */
+uint64_t tracer_counter_lost(const struct tracer *tracer, enum cost_counter which);
+
+/* Returns the values that it counts here: 1 << enum cost; 0: it isn't started. */
+uint64_t tracer_counter_known(const struct tracer *tracer, enum cost_counter which);

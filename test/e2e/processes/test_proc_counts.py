@@ -1,0 +1,178 @@
+"""/proc's probes that programs of ours count: the page cache, exact to the page; softirqs, beside the kernel's own numbers."""
+import os
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from accounts import costs, row_of, states, watch
+from helpers import wait_for
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+PAGES = 10_000
+EVICTED = 100  # pages of a file that the host of this machine may take out of the page cache meanwhile
+
+
+@pytest.fixture
+def file_of(work):
+    def make(pages, name="data"):
+        path = work / name
+        path.write_bytes(os.urandom(PAGE) * pages)
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+        return path
+
+    return make
+
+
+def make_cold(path):
+    with path.open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def read_all(path, bytes_at_once):
+    with path.open("rb", buffering=0) as file:
+        while file.read(bytes_at_once):
+            pass
+
+
+@pytest.fixture
+def pages(profiler, file_of):
+    """Pages that this process has found, added and made dirty since it asked last."""
+    small = file_of(1, "small")
+    before = {}
+
+    def since():
+        read_all(small, PAGE)  # so that the last batch of what was read before is over
+        read_all(small, PAGE)
+        row = row_of(profiler, "proc_pagecache", os.getpid()) or {}
+        found = {name: row.get(name, 0) - before.get(name, 0) for name in ("page_hits", "pages_added", "pages_dirtied")}
+        before.update(row)
+        return found
+
+    watch(profiler, probes=["proc_pagecache"])
+    if "absent" in costs(profiler, "proc_pagecache"):
+        pytest.skip("this kernel has no mm_filemap_get_pages")
+    since()
+    return since
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("bytes_at_once", [PAGE, 17 * PAGE, 1 << 20, PAGES * PAGE])
+def test_a_cold_read_adds_and_a_second_one_hits(pages, file_of, bytes_at_once):
+    path = file_of(PAGES)
+    make_cold(path)
+    pages()
+    read_all(path, bytes_at_once)
+    cold = pages()
+    read_all(path, bytes_at_once)
+    warm = pages()
+    assert PAGES <= cold["pages_added"] <= PAGES + EVICTED
+    if bytes_at_once == PAGES * PAGE:
+        assert cold["page_hits"] <= 8, "what is read ahead for a read is no hit of it"
+    assert PAGES - EVICTED <= warm["page_hits"] <= PAGES + 8 and warm["pages_added"] <= EVICTED
+    assert PAGES <= warm["page_hits"] + warm["pages_added"] <= PAGES + EVICTED
+
+
+def test_reads_behind_the_end_of_a_file_hit_nothing(pages, file_of):
+    path = file_of(10)
+    read_all(path, 1 << 20)
+    pages()
+    for _ in range(100):
+        read_all(path, 100 * PAGE)  # ten pages, and one read at the end
+    assert 1000 <= pages()["page_hits"] <= 1010
+
+
+def test_pages_that_are_read_twice_hit_twice(pages, file_of):
+    path = file_of(64)
+    read_all(path, 1 << 20)
+    pages()
+    with path.open("rb", buffering=0) as file:
+        for _ in range(500):
+            os.pread(file.fileno(), 3 * PAGE, 7 * PAGE)
+            os.pread(file.fileno(), 100, 20 * PAGE)
+    assert 2000 <= pages()["page_hits"] <= 2010
+
+
+def test_writes_make_pages_dirty(pages, work):
+    pages()
+    with (work / "new").open("wb", buffering=0) as file:
+        for _ in range(200):
+            file.write(bytes(10 * PAGE))
+        found = pages()
+        assert 2000 <= found["pages_dirtied"] <= 2050  # a few are the file system's own
+        assert 2000 <= found["pages_added"] <= 2050
+        os.pwrite(file.fileno(), b"x", 0)  # it is dirty already
+        assert pages()["pages_dirtied"] <= 2
+
+
+def test_a_thread_that_ends_leaves_nothing_out(profiler, pages, file_of):
+    path = file_of(50)
+    read_all(path, 1 << 20)
+    pages()
+    for _ in range(20):
+        thread = threading.Thread(target=read_all, args=(path, 1 << 20))
+        thread.start()
+        thread.join()
+    wait_for(lambda: len(os.listdir("/proc/self/task")) <= threading.active_count() + 1, why="they have ended")
+    assert 1000 <= pages()["page_hits"] <= 1010
+
+
+# Softirqs
+
+VECTORS = ("hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu")
+
+
+def is_nearly(of_processes, of_cpus, slack=20):
+    """The CPUs are read last; and a process that is younger than the reading has no row yet."""
+    return 0.97 * of_cpus - slack <= of_processes <= of_cpus
+
+
+def kernels():
+    """What the kernel has counted, by vector."""
+    lines = Path("/proc/softirqs").read_text().splitlines()[1:]
+    return dict(zip(VECTORS, (sum(map(int, line.split(":")[1].split())) for line in lines)))
+
+
+@pytest.mark.quick
+def test_softirqs_are_those_that_the_kernel_counts(profiler):
+    watch(profiler, probes=["proc_softirq"])
+
+    def look():
+        before = kernels()
+        found = costs(profiler, "proc_softirq")
+        return before, found, kernels()
+
+    early, first, later = look()
+    with socket.socket(type=socket.SOCK_DGRAM) as one, socket.socket(type=socket.SOCK_DGRAM) as other:
+        other.bind(("127.0.0.1", 0))
+        for _ in range(3000):
+            one.sendto(b"x", other.getsockname())
+            other.recv(10)
+    last_early, last, last_later = look()
+    for vector in VECTORS:
+        counted = sum(cpu[vector] for cpu in last["cpus"]) - sum(cpu[vector] for cpu in first["cpus"])
+        least, most = last_early[vector] - later[vector], last_later[vector] - early[vector]
+        assert least - 4 <= counted <= most + 4, vector  # one a CPU may be under way
+        assert is_nearly(last["all"][vector] + last["idle"][vector], sum(cpu[vector] for cpu in last["cpus"])), vector
+    mine = [row for row in last["rows"] if row.get("pid") == os.getpid()]
+    assert mine and mine[0]["net_rx"] >= 2900 and mine[0]["softirqs"] == sum(mine[0][vector] for vector in VECTORS)
+    spent = last["all"]["softirq_ns"] + last["idle"]["softirq_ns"]
+    assert 0 < spent <= (last["until"] - last["from"]) * 1e9 * os.cpu_count()
+    assert is_nearly(spent, sum(cpu[vector + "_ns"] for cpu in last["cpus"] for vector in VECTORS), 1e7)
+
+
+def test_what_is_counted_follows_the_configuration(profiler):
+    watch(profiler, probes=["proc_cpu"])
+    assert "softirqs" not in costs(profiler, "all")["all"]
+    assert costs(profiler, "proc_softirq", seconds=1)["all"]["softirqs"] > 0
+    watch(profiler, probes=["proc_cpu", "proc_softirq"])
+    found = costs(profiler, "proc_softirq")
+    assert found["from"] > costs(profiler, "proc_cpu")["from"]
+    assert costs(profiler, "all")["all"]["softirqs"] >= found["all"]["softirqs"]
+    lines = [line for line in profiler.get("/metrics").text.splitlines() if line.startswith("stackprobe_node_softirqs_total")]
+    assert len(lines) == len(VECTORS)
+    watch(profiler, probes=["proc_cpu"])
+    assert states(profiler) == {"proc_cpu": "running"}
+    assert "softirqs" not in costs(profiler, "all")["all"]
