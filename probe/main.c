@@ -20,6 +20,7 @@ static const struct {
 	{"render", "stackprobe render", render_command},
 	{"report", "stackprobe report", report_command},
 	{"sched", "stackprobe sched", sched_command},
+	{"top", "stackprobe top", top_command},
 	{"doctor", "stackprobe doctor", doctor_command},
 };
 

@@ -5,10 +5,10 @@ _stackprobe() {
 	local probes="oncpu offcpu mem mem_glibc"
 
 	case ${COMP_WORDS[1]} in
-	daemon | record | render | report | sched | doctor) command=${COMP_WORDS[1]} at=2 ;;
+	daemon | record | render | report | sched | top | doctor) command=${COMP_WORDS[1]} at=2 ;;
 	esac
 	if [ "$COMP_CWORD" -lt "$at" ] || { [ "$COMP_CWORD" -eq 1 ] && [[ $cur != -* ]]; }; then
-		mapfile -t COMPREPLY < <(compgen -W "daemon record render report sched doctor" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "daemon record render report sched top doctor" -- "$cur")
 		return
 	fi
 	if [ "$command" = sched ] && [ "$COMP_CWORD" -eq 2 ]; then
@@ -18,12 +18,18 @@ _stackprobe() {
 	-p | --pid) words=$(cd /proc && echo [0-9]*) ;;
 	-e | --event) words=$probes ;;
 	--view) words="alloc inuse mmap peak" ;;
-	--by) words="pid tid pidns cgroup cpu" ;;
+	--by)
+		words="pid tid pidns cgroup cpu"
+		if [ "$command" = top ]; then
+			words="cpu wait switches faults major calls read write disk_read disk_write migrations"
+		fi
+		;;
+	--group) words="pid comm container pod cgroup" ;;
 	--unit) words="us ms" ;;
 	--frame-detail) words="line name signature" ;;
 	--places) words="auto keep drop" ;;
 	--log-level) words="debug info warn error" ;;
-	--describe) words="probes params sched_params metrics" ;;
+	--describe) words="probes params sched_params proc_params metrics" ;;
 	-o | --output | --config | --diff | --compare)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return

@@ -31,6 +31,8 @@ bool libcurl_load(void);
 	X(multi_cleanup)                                                                           \
 	X(multi_info_read)                                                                         \
 	X(multi_init)                                                                              \
+	X(multi_perform)                                                                           \
+	X(multi_poll)                                                                              \
 	X(multi_remove_handle)                                                                     \
 	X(multi_setopt)                                                                            \
 	X(multi_socket_action)                                                                     \
@@ -65,6 +67,8 @@ extern struct libcurl libcurl;
 #define curl_multi_cleanup	 libcurl.multi_cleanup
 #define curl_multi_info_read	 libcurl.multi_info_read
 #define curl_multi_init		 libcurl.multi_init
+#define curl_multi_perform	 libcurl.multi_perform
+#define curl_multi_poll		 libcurl.multi_poll
 #define curl_multi_remove_handle libcurl.multi_remove_handle
 #define curl_multi_setopt	 libcurl.multi_setopt
 #define curl_multi_socket_action libcurl.multi_socket_action

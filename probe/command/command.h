@@ -30,6 +30,9 @@ int report_command(int argc, char **argv);
 /* Takes one look at the scheduler, without HTTP. */
 int sched_command(int argc, char **argv);
 
+/* Shows what processes cost, as they run. */
+int top_command(int argc, char **argv);
+
 /* Tells the command that runs, as errors name it: "stackprobe record". Borrowed. */
 void usage_begin(const char *command);
 

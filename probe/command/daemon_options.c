@@ -19,6 +19,8 @@ static const char usage[] =
 	"       stackprobe render ...             folded text to a picture, or the difference of "
 	"two\n"
 	"       stackprobe report ...             folded text to a table of functions\n"
+	"       stackprobe sched ...              one look at the scheduler, without the daemon\n"
+	"       stackprobe top ...                what processes cost, as they run\n"
 	"       stackprobe doctor                 what runs on this host, and why others don't\n"
 	"Each has --help. Options of the daemon:\n"
 	"\n"

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A flame graph of a process that `top` shows: 10 s of it, as a file in the current folder. */
+#pragma once
+
+#include "command/top/daemon_client.h"
+#include "command/top/top_reading.h"
+#include "kind/kind.h"
+
+#define PICTURE_SECONDS 10
+
+struct top_picture {
+	struct client_request *request; /* NULL: none is under way */
+	struct top_owner owner;
+	enum probe probe;
+	char message[OWNER_BYTES * 3]; /* what has become of the last one; "": nothing */
+};
+
+/* Begins one; without a process, or while another one is under way, the message says so. */
+void top_picture_begin(struct top_picture *picture, struct daemon_client *client, enum probe probe,
+		       const struct top_owner *owner);
