@@ -37,6 +37,7 @@ struct accounting {
 	int error;			  /* of the last one */
 
 	struct counting counting; /* what programs of ours count */
+	struct energy *energy;	  /* NULL: the host has no counters of it */
 
 	bool has_base; /* what was before the start is known */
 	struct cost_rows base;
@@ -161,6 +162,7 @@ static void turn_off(struct accounting *accounting)
 	tracer_costs_stop(engine_tracer(accounting->setup.engine));
 	cost_table_free(TAKE_PTR(accounting->table));
 	cost_rows_done(&accounting->base);
+	energy_close(TAKE_PTR(accounting->energy));
 	accounting->has_base = false;
 	accounting->read_ns = 0;
 	loop_timer_cancel(accounting->setup.loop, &accounting->period);
@@ -173,7 +175,10 @@ static int turn_on(struct accounting *accounting, struct why *why)
 	if (accounting->table)
 		return 0;
 	why_set(why, "no memory");
-	int r = cost_table_new(&accounting->table, engine_containers(accounting->setup.engine));
+	int r = energy_open(&accounting->energy, ENERGY_ROOT);
+	if (r < 0 && r != -ENOENT)
+		log_warn("proc: the host's energy can't be read: %s", strerror(-r));
+	r = cost_table_new(&accounting->table, engine_containers(accounting->setup.engine));
 	if (r == 0)
 		r = tracer_costs_start(engine_tracer(accounting->setup.engine), &events, why);
 	if (r < 0)
@@ -233,12 +238,22 @@ int accounting_apply(struct accounting *accounting, const struct spec *spec, str
 
 /* ---- readings ---- */
 
+/* Copies all rows, and the host's energy. */
+static int copy_rows(const struct accounting *accounting, struct cost_rows *rows)
+{
+	int r = cost_table_copy(accounting->table, rows);
+
+	if (accounting->energy)
+		rows->energy = *energy_counts(accounting->energy);
+	return r;
+}
+
 static void begin_base(struct accounting *accounting)
 {
 	if (accounting->has_base || !is_running(accounting))
 		return;
 	accounting->base.time_ns = accounting->real_ns;
-	accounting->has_base = cost_table_copy(accounting->table, &accounting->base) == 0;
+	accounting->has_base = copy_rows(accounting, &accounting->base) == 0;
 }
 
 static void take_reading(void *arg, const struct cost_reading *reading)
@@ -258,6 +273,8 @@ static void take_reading(void *arg, const struct cost_reading *reading)
 	if (accounting->error < 0)
 		log_error("proc: what processes cost can't be read: %s",
 			  strerror(-accounting->error));
+	if (accounting->energy)
+		energy_read(accounting->energy, loop_now_ns());
 	accounting->read_ns = accounting->began_ns;
 	accounting->real_ns = accounting->began_real_ns;
 	begin_base(accounting);
@@ -327,7 +344,7 @@ static int copy_since(const struct accounting *accounting, const struct cost_row
 		      enum cost_group by, struct cost_rows *rows)
 {
 	*rows = (struct cost_rows){.time_ns = accounting->real_ns};
-	int r = cost_table_copy(accounting->table, rows);
+	int r = copy_rows(accounting, rows);
 
 	if (r < 0)
 		return r;
@@ -385,7 +402,7 @@ static int begin_time(struct cost_wait *wait)
 
 	cost_rows_done(&wait->before);
 	wait->before.time_ns = accounting->real_ns;
-	int r = cost_table_copy(accounting->table, &wait->before);
+	int r = copy_rows(accounting, &wait->before);
 	if (r < 0)
 		return r;
 	wait->has_before = true;

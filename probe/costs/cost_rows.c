@@ -90,6 +90,7 @@ void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before)
 	size_t kept = 0;
 
 	host_times_subtract(&rows->host, &before->host);
+	energy_subtract(&rows->energy, &before->energy);
 	cost_more_subtract(&rows->idle, &before->idle);
 	subtract_cpus(rows, before);
 	for (size_t i = 0; i < before->count; i++) {

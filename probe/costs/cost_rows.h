@@ -8,6 +8,7 @@
 
 #include "costs/cost_counts.h"
 #include "costs/cost_kind.h"
+#include "costs/energy.h"
 #include "costs/host_times.h"
 #include "container/cgroup.h"
 #include "select/snooper.h"
@@ -40,6 +41,7 @@ struct cost_rows {
 	size_t count;
 	uint64_t time_ns; /* of the reading, ns since 1970 */
 	struct host_times host;
+	struct energy_counts energy; /* no zones: the host counts none */
 	struct cost_more *more;	     /* room of the rows', owned */
 	struct cost_more idle;	     /* counted while no process ran */
 	struct softirq_counts *cpus; /* of each CPU, owned; NULL: not counted */

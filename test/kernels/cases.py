@@ -331,13 +331,14 @@ def check_named(results):
 def check_costed(results):
     """What dd moved; its time; the page faults of its begin; switches of a thread of the kernel."""
     need(results['costed-answer'].status == 0, results['costed-answer'].text[:200])
-    rows = {}
-    for probe in ('cpu', 'sched', 'fault', 'io'):
+    rows, totals = {}, {}
+    for probe in ('cpu', 'sched', 'fault', 'io', 'softirq', 'pagecache'):
         result = results['costed-' + probe]
         need(result.status == 0, '%s: %s' % (probe, result.text[:200]))
         found = json.loads(result.text)
-        need(found['lost'] == {'threads': 0, 'processes': 0}, str(found['lost']))
+        need(not any(found['lost'].values()), str(found['lost']))
         rows[probe] = found['rows']
+        totals[probe] = found
     ended = {probe: [row for row in of if row.get('comm') in ('dd', 'busybox') and row.get('ended')]
              for probe, of in rows.items()}
     moved = [row for row in ended['io'] if row.get('write_chars', 0) >= 4096000]
@@ -347,7 +348,11 @@ def check_costed(results):
     need(any(row['run_ns'] > 100000 for row in ended['cpu']), 'dd: %s' % ended['cpu'])
     need(any(row['minor'] > 10 for row in ended['fault']), 'dd: %s' % ended['fault'])
     need(any(row.get('kernel') and row['voluntary'] for row in rows['sched']), 'no thread of the kernel')
-    return 'dd: %s' % (moved or 'this kernel counts no calls')
+    timers = sum(cpu['timer'] for cpu in totals['softirq']['cpus'])
+    need(timers > 10 and sum(row['softirqs'] for row in rows['softirq']) > 0, str(totals['softirq'])[:500])
+    need(totals['pagecache']['all']['pages_added'] >= 0, str(totals['pagecache'])[:500])  # (its files are no file system's)
+    return 'dd: %s; %d softirqs of timers; page cache: %s' % (
+        moved or 'this kernel counts no calls', timers, totals['pagecache'].get('absent', 'hits too'))
 
 
 # Depth of `chain`, and how its lines begin. Of the second container no state is there.

@@ -104,6 +104,19 @@ static void write_sums(struct buf *out, const struct measure *row, const void *s
 	}
 }
 
+/* Writes the host's energy by zone, since /proc was started. */
+static void write_energy(struct buf *out, const struct measure *row, const void *stats)
+{
+	const struct figures *figures = stats;
+	const struct energy_counts *energy = figures->costs ? &figures->costs->rows.energy : NULL;
+
+	for (unsigned i = 0; energy && energy->time_ns && i < energy->count; i++)
+		buf_printf(out, "stackprobe_%s{zone=\"%s\"} %llu.%06llu\n", row->name,
+			   energy->zones[i].name,
+			   (unsigned long long)(energy->zones[i].uj / 1000000),
+			   (unsigned long long)(energy->zones[i].uj % 1000000));
+}
+
 #define SUM(cost) .at = (cost), .lines = write_sums /* the first, where a label has more */
 #define CONTAINER "container, pod, namespace"
 
@@ -178,6 +191,11 @@ static const struct measure of_node[] = {
 	{"node_softirq_seconds_total", NULL, COUNTER,
 	 "Time of softirqs that interrupted the processes that /proc looks at (proc_softirq).",
 	 SUM(COST_SOFTIRQ_HI_NS), .label = &vector},
+	{"node_energy_joules_total", NULL, COUNTER,
+	 "Energy of the host's processors and memory by zone of RAPL, since /proc was started; "
+	 "read at "
+	 "most every 10 s.",
+	 .lines = write_energy, .labels = "zone"},
 };
 
 const struct measures container_cost_measures = {"What processes cost", "",

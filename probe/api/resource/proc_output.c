@@ -122,12 +122,33 @@ static void put_values(struct json *json, const struct cost_row *row, uint64_t v
 	}
 }
 
+/* Returns the energy of a CPU's time on average, uJ a ns; 0: it isn't known. */
+static double energy_of_time(const struct cost_answer *answer)
+{
+	const struct energy_counts *energy = &answer->rows->energy;
+	double wall_ns = (double)energy->time_ns * (double)answer->rows->host.cpus;
+
+	return wall_ns > 0 ? (double)energy_of_packages(energy) / wall_ns : 0;
+}
+
+/* Adds the row's part of the packages' energy, which goes by its time on CPUs (doc/proc.md). */
+static void put_estimate(struct json *json, const struct cost_answer *answer,
+			 const struct proc_choice *choice, const struct cost_row *row)
+{
+	double uj_a_ns = energy_of_time(answer);
+
+	if (uj_a_ns > 0 && cost_kind_get(choice->probe)->values & BIT(COST_RUN))
+		json_u64(json, "energy_estimate_uj",
+			 (uint64_t)(uj_a_ns * (double)row->costs.of[COST_RUN]));
+}
+
 static void put_row(struct json *json, const struct cost_answer *answer,
 		    const struct proc_choice *choice, const struct cost_row *row)
 {
 	json_object(json, NULL);
 	put_owner(json, answer, row);
 	put_values(json, row, values_of(answer, choice));
+	put_estimate(json, answer, choice, row);
 	json_object_end(json);
 }
 
@@ -198,6 +219,41 @@ static void put_head(struct json *json, const struct cost_answer *answer,
 			   {"pages", answer->counts_lost[COUNTER_CACHE]});
 }
 
+/* Returns the share of the CPUs' time in which something ran. */
+static double busy_share(const struct cost_answer *answer)
+{
+	const struct host_times *host = &answer->rows->host;
+	double wall_ns = (double)((answer->rows->time_ns - answer->from_ns) * host->cpus);
+	double idle_ns = (double)(host->idle_ns + host->iowait_ns);
+
+	return wall_ns > idle_ns ? 1 - idle_ns / wall_ns : 0;
+}
+
+/* Says what energy the host has used, and what part of the packages' goes by the time in which
+ * something ran. */
+static void put_energy(struct json *json, const struct cost_answer *answer)
+{
+	const struct energy_counts *energy = &answer->rows->energy;
+	double packages_uj = (double)energy_of_packages(energy);
+	double active_uj = packages_uj * busy_share(answer);
+
+	json_object(json, "energy");
+	if (!energy->count)
+		json_text(json, "absent", "the host has no RAPL (" ENERGY_ROOT "/intel-rapl:*)");
+	else if (!energy->time_ns)
+		json_text(json, "absent", "it is read every 10 s: ask for more seconds");
+	if (energy->time_ns) {
+		json_u64(json, "span_ns", energy->time_ns);
+		json_object(json, "uj");
+		for (unsigned i = 0; i < energy->count; i++)
+			json_u64(json, energy->zones[i].name, energy->zones[i].uj);
+		json_object_end(json);
+		json_numbers(json, {"active_estimate_uj", (uint64_t)active_uj},
+			     {"idle_estimate_uj", (uint64_t)(packages_uj - active_uj)});
+	}
+	json_object_end(json);
+}
+
 /* Says what the CPUs did when no process ran. */
 static void put_host(struct json *json, const struct cost_answer *answer)
 {
@@ -211,6 +267,7 @@ static void put_host(struct json *json, const struct cost_answer *answer)
 		json_u64(json, "interrupts_ns", host->interrupts_ns);
 	if (answer->without_steal)
 		json_u64(json, "steal_ns", host->steal_ns);
+	put_energy(json, answer);
 	json_object_end(json);
 }
 
@@ -255,6 +312,7 @@ static void write_lines(struct buf *out, const struct cost_answer *answer,
 		json_seconds(&json, "until", answer->rows->time_ns);
 		put_owner(&json, answer, &shown.all[i]);
 		put_values(&json, &shown.all[i], values_of(answer, choice));
+		put_estimate(&json, answer, choice, &shown.all[i]);
 		json_object_end(&json);
 		buf_char(out, '\n');
 	}
