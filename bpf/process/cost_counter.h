@@ -16,11 +16,10 @@ struct {
 /* Events of processes that found no room. */
 uint64_t lost_events;
 
-/* Returns the counts of the current process, made anew if need be; NULL: no room. */
-static __always_inline COST_COUNTER *counters_of_current(void)
+/* Returns the counts of a task's process, made anew if need be; NULL: no room. */
+static __always_inline COST_COUNTER *counters_of(struct task_struct *task)
 {
 	static const COST_COUNTER none;
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct cost_counter_key key = {
 		BPF_CORE_READ(task, group_leader, start_boottime),
 		BPF_CORE_READ(task, tgid),
@@ -34,4 +33,9 @@ static __always_inline COST_COUNTER *counters_of_current(void)
 	if (!counters)
 		__sync_fetch_and_add(&lost_events, 1);
 	return counters;
+}
+
+static __always_inline COST_COUNTER *counters_of_current(void)
+{
+	return counters_of((struct task_struct *)bpf_get_current_task());
 }

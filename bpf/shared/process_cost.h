@@ -44,22 +44,29 @@
 	X(CACHE_HIT, "page_hits")                                                                  \
 	X(CACHE_ADDED, "pages_added")                                                              \
 	X(CACHE_DIRTIED, "pages_dirtied")
+#define WAKE_LIST(X)                                                                               \
+	X(WAKE_WOKEN, "woken")                                                                     \
+	X(WAKE_WAKES, "wakes")
 
 #define COST_NUMBER(number, name)    number,
 #define COST_OF_VECTOR(number, name) COST_##number, COST_##number##_NS,
 enum softirq { SOFTIRQ_LIST(COST_NUMBER) SOFTIRQS };
 enum cache_count { CACHE_LIST(COST_NUMBER) CACHE_COUNTS };
-#define COST_OF_CACHE(number, name) COST_##number,
+enum wake_count { WAKE_LIST(COST_NUMBER) WAKE_COUNTS };
+#define COST_OF_EVENT(number, name) COST_##number,
 enum cost {
 	COST_LIST(COST_NUMBER) COSTS, /* those that the kernel keeps */
 	COST_SOFTIRQ = COSTS,
 	COST_SOFTIRQ_NS,
-	SOFTIRQ_LIST(COST_OF_VECTOR) CACHE_LIST(COST_OF_CACHE) COST_VALUES
+	SOFTIRQ_LIST(COST_OF_VECTOR) CACHE_LIST(COST_OF_EVENT) WAKE_LIST(COST_OF_EVENT) COST_VALUES
 };
 #undef COST_NUMBER
 #undef COST_OF_VECTOR
-#undef COST_OF_CACHE
-#define COSTS_MORE	 (COST_VALUES - COSTS)
+#undef COST_OF_EVENT
+#define COSTS_MORE (COST_VALUES - COSTS)
+
+/* Which program counts. */
+enum cost_counter { COUNTER_SOFTIRQ, COUNTER_CACHE, COUNTER_WAKE, COST_COUNTERS };
 
 #define COSTS_ENDED_MAX	 16384	   /* processes of which a thread has ended */
 #define COSTS_RING_BYTES (1 << 20) /* of records of processes that have ended: 5,000 */
@@ -68,7 +75,7 @@ struct cost_sums {
 	uint64_t of[COSTS];
 };
 
-/* What a program of ours has counted: of softirqs by vector, or of the page cache. */
+/* What a program of ours has counted: of softirqs by vector, of the page cache, of wake-ups. */
 struct softirq_counts {
 	uint64_t count[SOFTIRQS];
 	uint64_t ns[SOFTIRQS];
@@ -77,6 +84,17 @@ struct softirq_counts {
 struct cache_counts {
 	uint64_t of[CACHE_COUNTS];
 };
+
+struct wake_counts {
+	uint64_t of[WAKE_COUNTS];
+};
+
+/* Two processes, of which one has woken a thread of the other. */
+struct wake_pair {
+	uint32_t waker, woken; /* tgid */
+};
+
+#define WAKE_PAIRS_MAX 16384
 
 /* Whose it is, in these programs' maps; of the idle tasks all is 0. */
 struct cost_counter_key {

@@ -13,32 +13,42 @@
 union counter_values {
 	struct softirq_counts softirqs;
 	struct cache_counts cache;
+	struct wake_counts wakes;
 };
 
-/* Puts the counts of one kind at the places of their values. */
-static void place_values(struct cost_more *more, enum cost_counter which, const void *values)
+/* Which values a counter has, and the size of its counts. */
+static const struct {
+	int from, to; /* enum cost */
+	size_t bytes;
+} counters[COST_COUNTERS] = {
+	[COUNTER_SOFTIRQ] = {COST_SOFTIRQ, COST_CACHE_HIT, sizeof(struct softirq_counts)},
+	[COUNTER_CACHE] = {COST_CACHE_HIT, COST_WAKE_WOKEN, sizeof(struct cache_counts)},
+	[COUNTER_WAKE] = {COST_WAKE_WOKEN, COST_VALUES, sizeof(struct wake_counts)},
+};
+
+static void place_softirqs(struct cost_more *more, const struct softirq_counts *counted)
 {
-	const union counter_values *counted = values;
-
-	if (which == COUNTER_CACHE) {
-		memcpy(&more->of[COST_CACHE_HIT - COSTS], &counted->cache, sizeof(counted->cache));
-		return;
-	}
 	for (int i = 0; i < SOFTIRQS; i++) {
-		uint64_t count = counted->softirqs.count[i], ns = counted->softirqs.ns[i];
-
-		more->of[COST_SOFTIRQ_HI - COSTS + 2 * i] = count;
-		more->of[COST_SOFTIRQ_HI_NS - COSTS + 2 * i] = ns;
-		more->of[COST_SOFTIRQ - COSTS] += count;
-		more->of[COST_SOFTIRQ_NS - COSTS] += ns;
+		more->of[COST_SOFTIRQ_HI - COSTS + 2 * i] = counted->count[i];
+		more->of[COST_SOFTIRQ_HI_NS - COSTS + 2 * i] = counted->ns[i];
+		more->of[COST_SOFTIRQ - COSTS] += counted->count[i];
+		more->of[COST_SOFTIRQ_NS - COSTS] += counted->ns[i];
 	}
+}
+
+/* Puts the counts of one kind at the places of their values. */
+static void place_values(struct cost_more *more, enum cost_counter which, const void *counted)
+{
+	if (which == COUNTER_SOFTIRQ)
+		place_softirqs(more, counted);
+	else
+		memcpy(&more->of[counters[which].from - COSTS], counted, counters[which].bytes);
 }
 
 static int add_entries(struct cost_counts *counts, enum cost_counter which,
 		       const struct cost_counter_key *keys, const char *values, size_t count)
 {
-	size_t bytes = which == COUNTER_CACHE ? sizeof(struct cache_counts)
-					      : sizeof(struct softirq_counts);
+	size_t bytes = counters[which].bytes;
 	struct counted_cost *grown =
 		reallocarray(counts->all, counts->count + count + 1, sizeof(*grown));
 
@@ -79,13 +89,48 @@ static int read_cpus(struct cost_counts *counts, const struct counter_fds *fds)
 {
 	uint32_t zero = 0;
 
-	if (fds->by_cpu < 0)
-		return 0;
 	counts->cpus = calloc(fds->cpus, sizeof(*counts->cpus));
 	if (!counts->cpus)
 		return -ENOMEM;
 	counts->cpus_count = fds->cpus;
-	return bpf_map_lookup_elem(fds->by_cpu, &zero, counts->cpus) < 0 ? -errno : 0;
+	return bpf_map_lookup_elem(fds->beside, &zero, counts->cpus) < 0 ? -errno : 0;
+}
+
+int pair_compare(const void *a, const void *b)
+{
+	const struct wake_pair *left = a, *right = b;
+
+	if (left->waker != right->waker)
+		return left->waker < right->waker ? -1 : 1;
+	return left->woken < right->woken ? -1 : left->woken > right->woken;
+}
+
+static int read_pairs(struct cost_counts *counts, int fd)
+{
+	_cleanup_free_ struct wake_pair *keys = calloc(AT_ONCE, sizeof(*keys));
+	_cleanup_free_ uint64_t *values = calloc(AT_ONCE, sizeof(*values));
+	uint32_t position, *last = NULL;
+	int r = 0;
+
+	if (!keys || !values)
+		return -ENOMEM;
+	while (r == 0) {
+		uint32_t count = AT_ONCE;
+
+		r = bpf_map_lookup_batch(fd, last, &position, keys, values, &count, NULL);
+		if (r < 0 && r != -ENOENT)
+			return r;
+		struct pair_count *grown = reallocarray(
+			counts->pairs, counts->pairs_count + count + 1, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		counts->pairs = grown;
+		for (uint32_t i = 0; i < count; i++)
+			grown[counts->pairs_count++] = (struct pair_count){keys[i], values[i]};
+		last = &position;
+	}
+	qsort(counts->pairs, counts->pairs_count, sizeof(*counts->pairs), pair_compare);
+	return 0; /* -ENOENT: that was all */
 }
 
 int cost_counts_read(struct cost_counts *counts, enum cost_counter which,
@@ -94,13 +139,18 @@ int cost_counts_read(struct cost_counts *counts, enum cost_counter which,
 	if (fds->by_process < 0)
 		return 0;
 	int r = read_processes(counts, which, fds->by_process);
-	return r < 0 ? r : read_cpus(counts, fds);
+	if (r == 0 && which == COUNTER_SOFTIRQ)
+		r = read_cpus(counts, fds);
+	if (r == 0 && which == COUNTER_WAKE)
+		r = read_pairs(counts, fds->beside);
+	return r;
 }
 
 void cost_counts_done(struct cost_counts *counts)
 {
 	free(counts->all);
 	free(counts->cpus);
+	free(counts->pairs);
 	*counts = (struct cost_counts){0};
 }
 
@@ -124,8 +174,7 @@ void cost_more_subtract(struct cost_more *from, const struct cost_more *before)
 
 void cost_more_clear(struct cost_more *more, enum cost_counter which)
 {
-	int from = which == COUNTER_SOFTIRQ ? COST_SOFTIRQ : COST_CACHE_HIT;
-	int to = which == COUNTER_SOFTIRQ ? COST_CACHE_HIT : COST_VALUES;
+	int from = counters[which].from, to = counters[which].to;
 
 	memset(&more->of[from - COSTS], 0, (size_t)(to - from) * sizeof(more->of[0]));
 }

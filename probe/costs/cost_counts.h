@@ -17,11 +17,22 @@ struct counted_cost {
 	struct cost_more more;
 };
 
+/* How often a process has woken another one. */
+struct pair_count {
+	struct wake_pair pair;
+	uint64_t count;
+};
+
+/* Compares pairs, as bsearch() wants it. */
+int pair_compare(const void *a, const void *b);
+
 struct cost_counts {
 	struct counted_cost *all; /* a process with both kinds of counts is there twice */
 	size_t count;
 	struct softirq_counts *cpus; /* by number; NULL: softirqs aren't counted */
 	size_t cpus_count;
+	struct pair_count *pairs; /* sorted by pair; NULL: wake-ups aren't counted */
+	size_t pairs_count;
 };
 
 /* Adds what the maps of one kind hold. Returns 0 or a negative errno. cost_counts_done() is to be

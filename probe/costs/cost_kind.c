@@ -35,10 +35,14 @@ static const struct cost_kind kinds[COST_PROBES + 1] = {
 			  .key = COST_SOFTIRQ_NS},
 	[PROC_PAGECACHE] = {.name = "proc_pagecache",
 			    .what = "pages of files: found, added, made dirty",
-			    .values = BITS(COST_CACHE_HIT, COST_VALUES),
+			    .values = BITS(COST_CACHE_HIT, COST_WAKE_WOKEN),
 			    .key = COST_CACHE_HIT,
 			    .without_key = "page_hits: this kernel has no tracepoint "
 					   "mm_filemap_get_pages (since 6.12)"},
+	[PROC_WAKEUP] = {.name = "proc_wakeup",
+			 .what = "times that it was woken, and woke others",
+			 .values = BITS(COST_WAKE_WOKEN, COST_VALUES),
+			 .key = COST_WAKE_WOKEN},
 	[PROC_ALL] = {.name = "all",
 		      .what = "what processes cost",
 		      .values = BITS(0, COST_VALUES),
@@ -47,11 +51,12 @@ static const struct cost_kind kinds[COST_PROBES + 1] = {
 
 #define COST_NAME(number, name)	  [number] = (name),
 #define VECTOR_NAME(number, name) [COST_##number] = (name), [COST_##number##_NS] = name "_ns",
-#define CACHE_NAME(number, name)  [COST_##number] = (name),
+#define EVENT_NAME(number, name)  [COST_##number] = (name),
 static const char *const names[COST_VALUES] = {COST_LIST(COST_NAME) /* the kernel's */
 						       [COST_SOFTIRQ] = "softirqs", /* and ours */
 					       [COST_SOFTIRQ_NS] = "softirq_ns",
-					       SOFTIRQ_LIST(VECTOR_NAME) CACHE_LIST(CACHE_NAME)};
+					       SOFTIRQ_LIST(VECTOR_NAME) CACHE_LIST(EVENT_NAME)
+						       WAKE_LIST(EVENT_NAME)};
 
 const char *const cost_groups[] = {"pid", "comm", "cgroup", "container", "pod", "none", NULL};
 

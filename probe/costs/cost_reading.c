@@ -158,7 +158,7 @@ void cost_source_close(const struct cost_source *source)
 	close_one(source->fd);
 	for (int i = 0; i < COST_COUNTERS; i++) {
 		close_one(source->counters[i].by_process);
-		close_one(source->counters[i].by_cpu);
+		close_one(source->counters[i].beside);
 	}
 }
 

@@ -24,6 +24,7 @@ void cost_rows_done(struct cost_rows *rows)
 	free(rows->all);
 	free(rows->more);
 	free(rows->cpus);
+	free(rows->pairs);
 	*rows = (struct cost_rows){0};
 }
 
@@ -34,10 +35,13 @@ void cost_rows_clear(struct cost_rows *rows, enum cost_counter which)
 		if (rows->all[i].more)
 			cost_more_clear(rows->all[i].more, which);
 	}
-	if (which != COUNTER_SOFTIRQ)
-		return;
-	free(TAKE_PTR(rows->cpus));
-	rows->cpus_count = 0;
+	if (which == COUNTER_SOFTIRQ) {
+		free(TAKE_PTR(rows->cpus));
+		rows->cpus_count = 0;
+	} else if (which == COUNTER_WAKE) {
+		free(TAKE_PTR(rows->pairs));
+		rows->pairs_count = 0;
+	}
 }
 
 void cost_rows_sort(struct cost_rows *rows)
@@ -85,6 +89,18 @@ static void subtract_cpus(struct cost_rows *rows, const struct cost_rows *before
 	}
 }
 
+static void subtract_pairs(struct cost_rows *rows, const struct cost_rows *before)
+{
+	for (size_t i = 0; i < rows->pairs_count && before->pairs; i++) {
+		const struct pair_count *old =
+			bsearch(&rows->pairs[i], before->pairs, before->pairs_count,
+				sizeof(*before->pairs), pair_compare);
+
+		if (old)
+			rows->pairs[i].count -= old->count;
+	}
+}
+
 void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before)
 {
 	size_t kept = 0;
@@ -93,6 +109,7 @@ void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before)
 	energy_subtract(&rows->energy, &before->energy);
 	cost_more_subtract(&rows->idle, &before->idle);
 	subtract_cpus(rows, before);
+	subtract_pairs(rows, before);
 	for (size_t i = 0; i < before->count; i++) {
 		struct cost_row *row = bsearch(&before->all[i], rows->all, rows->count,
 					       sizeof(*rows->all), compare_rows);

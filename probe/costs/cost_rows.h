@@ -46,6 +46,8 @@ struct cost_rows {
 	struct cost_more idle;	     /* counted while no process ran */
 	struct softirq_counts *cpus; /* of each CPU, owned; NULL: not counted */
 	size_t cpus_count;
+	struct pair_count *pairs; /* who has woken whom, owned; NULL: not counted */
+	size_t pairs_count;
 };
 void cost_rows_done(struct cost_rows *rows);
 

@@ -37,6 +37,8 @@ struct cost_table {
 	struct cost_more idle;	     /* counted while no process ran */
 	struct softirq_counts *cpus; /* owned; of each CPU */
 	size_t cpus_count;
+	struct pair_count *pairs; /* owned; who has woken whom */
+	size_t pairs_count;
 	struct cost_table_stats stats;
 };
 
@@ -81,6 +83,7 @@ void cost_table_free(struct cost_table *table)
 	}
 	map_free(table->rows);
 	free(table->cpus);
+	free(table->pairs);
 	free(table);
 }
 
@@ -258,24 +261,33 @@ static int take_counted(struct cost_table *table, const struct counted_cost *cou
 	return 0;
 }
 
-static int take_cpus(struct cost_table *table, const struct cost_counts *counts)
+/* Copies an array in the place of an older one. Returns 0 or -ENOMEM. */
+static int replace_array(void **to, size_t *to_count, const void *from, size_t count, size_t bytes)
 {
-	size_t bytes = counts->cpus_count * sizeof(*counts->cpus);
+	void *copy;
 
-	if (!counts->cpus)
+	if (!from)
 		return 0;
-	if (!table->cpus)
-		table->cpus = malloc(bytes);
-	if (!table->cpus)
+	copy = malloc((count + 1) * bytes);
+	if (!copy)
 		return -ENOMEM;
-	memcpy(table->cpus, counts->cpus, bytes);
-	table->cpus_count = counts->cpus_count;
+	memcpy(copy, from, count * bytes);
+	free(*to);
+	*to = copy;
+	*to_count = count;
 	return 0;
 }
 
+#define REPLACE(to, from, name)                                                                    \
+	replace_array((void **)&(to)->name, &(to)->name##_count, (from)->name,                     \
+		      (from)->name##_count, sizeof((from)->name[0]))
+
 static int take_counts(struct cost_table *table, const struct cost_counts *counts)
 {
-	int r = take_cpus(table, counts);
+	int r = REPLACE(table, counts, cpus);
+
+	if (r == 0)
+		r = REPLACE(table, counts, pairs);
 
 	for (size_t i = 0; i < counts->count && r == 0; i++)
 		r = take_counted(table, &counts->all[i]);
@@ -300,10 +312,13 @@ void cost_table_clear(struct cost_table *table, enum cost_counter which)
 		if (entry->more)
 			cost_more_clear(entry->more, which);
 	}
-	if (which != COUNTER_SOFTIRQ)
-		return;
-	free(TAKE_PTR(table->cpus));
-	table->cpus_count = 0;
+	if (which == COUNTER_SOFTIRQ) {
+		free(TAKE_PTR(table->cpus));
+		table->cpus_count = 0;
+	} else if (which == COUNTER_WAKE) {
+		free(TAKE_PTR(table->pairs));
+		table->pairs_count = 0;
+	}
 }
 
 int cost_table_take(struct cost_table *table, const struct cost_reading *reading)
@@ -364,14 +379,8 @@ static int make_room(const struct cost_table *table, struct cost_rows *rows)
 	rows->more = calloc(count_more(table) + 1, sizeof(*rows->more));
 	if (!rows->all || !rows->more)
 		return -ENOMEM;
-	if (!table->cpus)
-		return 0;
-	rows->cpus = calloc(table->cpus_count, sizeof(*rows->cpus));
-	if (!rows->cpus)
-		return -ENOMEM;
-	rows->cpus_count = table->cpus_count;
-	memcpy(rows->cpus, table->cpus, table->cpus_count * sizeof(*rows->cpus));
-	return 0;
+	int r = REPLACE(rows, table, cpus);
+	return r < 0 ? r : REPLACE(rows, table, pairs);
 }
 
 int cost_table_copy(const struct cost_table *table, struct cost_rows *rows)
@@ -417,6 +426,22 @@ const char *cost_row_path(const struct cost_table *table, const struct cost_row 
 	const struct known_cgroup *group = group_of(table, row);
 
 	return group ? group->path : "";
+}
+
+void cost_table_names(const struct cost_table *table, struct cost_name_of *names, size_t count)
+{
+	const struct cost_entry *entry;
+	const struct row_key *key;
+
+	map_each (table->rows, pos, key, entry) {
+		for (size_t i = 0; i < count; i++) {
+			if (names[i].pid != key->pid || !key->pid ||
+			    names[i].start_ns > key->start_ns)
+				continue;
+			names[i].start_ns = key->start_ns;
+			memcpy(names[i].comm, entry->row.comm, COMM_BYTES);
+		}
+	}
 }
 
 void cost_table_stats(const struct cost_table *table, struct cost_table_stats *stats)

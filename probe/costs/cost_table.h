@@ -47,6 +47,16 @@ int cost_table_copy(const struct cost_table *table, struct cost_rows *rows);
 struct container *cost_row_container(const struct cost_table *table, const struct cost_row *row);
 const char *cost_row_path(const struct cost_table *table, const struct cost_row *row);
 
+/* The name of a process, the youngest with that pid; "": not known. */
+struct cost_name_of {
+	uint32_t pid;
+	uint64_t start_ns;
+	char comm[COMM_BYTES];
+};
+
+/* Fills in names of some processes, whose other fields are 0 before. */
+void cost_table_names(const struct cost_table *table, struct cost_name_of *names, size_t count);
+
 struct cost_table_stats {
 	uint64_t processes, ended; /* rows */
 	uint64_t cgroups;

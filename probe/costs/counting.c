@@ -7,7 +7,13 @@
 
 enum cost_probe counting_probe(enum cost_counter which)
 {
-	return which == COUNTER_SOFTIRQ ? PROC_SOFTIRQ : PROC_PAGECACHE;
+	static const enum cost_probe probes[COST_COUNTERS] = {
+		[COUNTER_SOFTIRQ] = PROC_SOFTIRQ,
+		[COUNTER_CACHE] = PROC_PAGECACHE,
+		[COUNTER_WAKE] = PROC_WAKEUP,
+	};
+
+	return probes[which];
 }
 
 int counting_start(struct counting *counting, enum cost_counter which, struct why *why)

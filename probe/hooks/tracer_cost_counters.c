@@ -11,6 +11,7 @@
 #include "kernel/tracer_part.h"
 #include "pagecost.skel.h"
 #include "softirq.skel.h"
+#include "wakecost.skel.h"
 
 #define BITS(from, to) (((1ULL << (to)) - 1) & ~((1ULL << (from)) - 1))
 
@@ -32,6 +33,19 @@ static void drop_others(struct bpf_object *object, const struct bpf_map *const *
 
 /* ---- softirqs ---- */
 
+/* Notes what has been started. */
+static void note_object(struct tracer *tracer, enum cost_counter which,
+			const struct counter_object *object)
+{
+	tracer->counters[which] = *object;
+	loaded_add(tracer, &(struct loaded){object->object, -1, NULL, NULL, NULL});
+}
+
+static void destroy_softirq(void *bpf)
+{
+	softirq_bpf__destroy(bpf);
+}
+
 static int start_softirq(struct tracer *tracer)
 {
 	struct softirq_bpf *bpf = tracer_open(tracer, softirq);
@@ -48,17 +62,17 @@ static int start_softirq(struct tracer *tracer)
 		softirq_bpf__destroy(bpf);
 		return r;
 	}
-	tracer->softirq = bpf;
-	loaded_add(tracer, &(struct loaded){bpf->obj, -1, NULL, NULL, NULL});
+	note_object(tracer, COUNTER_SOFTIRQ,
+		    &(struct counter_object){
+			    .bpf = bpf,
+			    .object = bpf->obj,
+			    .destroy = destroy_softirq,
+			    .by_process = bpf_map__fd(bpf->maps.cost_counters),
+			    .beside = bpf_map__fd(bpf->maps.softirq_cpus),
+			    .lost = &bpf->bss->lost_events,
+			    .known = BITS(COST_SOFTIRQ, COST_CACHE_HIT),
+		    });
 	return 0;
-}
-
-static void stop_softirq(struct tracer *tracer)
-{
-	if (!tracer->softirq)
-		return;
-	loaded_remove(tracer, tracer->softirq->obj, -1);
-	softirq_bpf__destroy(TAKE_PTR(tracer->softirq));
 }
 
 /* ---- the page cache ---- */
@@ -77,9 +91,15 @@ static void choose_hooks(struct pagecost_bpf *bpf, const struct ktypes *types)
 		bpf_map__set_autocreate(bpf->maps.page_reads, false);
 }
 
+static void destroy_cache(void *bpf)
+{
+	pagecost_bpf__destroy(bpf);
+}
+
 static int start_cache(struct tracer *tracer)
 {
 	struct pagecost_bpf *bpf = tracer_open(tracer, pagecost);
+	uint64_t known = BITS(COST_CACHE_HIT, COST_WAKE_WOKEN);
 
 	if (!bpf)
 		return -errno;
@@ -93,66 +113,102 @@ static int start_cache(struct tracer *tracer)
 		pagecost_bpf__destroy(bpf);
 		return r;
 	}
-	tracer->pagecost = bpf;
-	loaded_add(tracer, &(struct loaded){bpf->obj, -1, NULL, NULL, NULL});
+	if (!bpf->rodata->has_reads)
+		known &= ~(1ULL << COST_CACHE_HIT);
+	note_object(tracer, COUNTER_CACHE,
+		    &(struct counter_object){
+			    .bpf = bpf,
+			    .object = bpf->obj,
+			    .destroy = destroy_cache,
+			    .by_process = bpf_map__fd(bpf->maps.cost_counters),
+			    .beside = -1,
+			    .lost = &bpf->bss->lost_events,
+			    .known = known,
+		    });
 	return 0;
 }
 
-static void stop_cache(struct tracer *tracer)
+/* ---- wake-ups ---- */
+
+static void destroy_wake(void *bpf)
 {
-	if (!tracer->pagecost)
-		return;
-	loaded_remove(tracer, tracer->pagecost->obj, -1);
-	pagecost_bpf__destroy(TAKE_PTR(tracer->pagecost));
+	wakecost_bpf__destroy(bpf);
 }
 
-/* ---- both ---- */
-
-static bool is_started(const struct tracer *tracer, enum cost_counter which)
+static int start_wake(struct tracer *tracer)
 {
-	return which == COUNTER_SOFTIRQ ? tracer->softirq != NULL : tracer->pagecost != NULL;
+	struct wakecost_bpf *bpf = tracer_open(tracer, wakecost);
+
+	if (!bpf)
+		return -errno;
+	const struct bpf_map *used[] = {bpf->maps.cost_counters, bpf->maps.wake_pairs, NULL};
+	drop_others(bpf->obj, used);
+	int r = wakecost_bpf__load(bpf);
+	if (r == 0)
+		r = wakecost_bpf__attach(bpf);
+	if (r < 0) {
+		wakecost_bpf__destroy(bpf);
+		return r;
+	}
+	note_object(tracer, COUNTER_WAKE,
+		    &(struct counter_object){
+			    .bpf = bpf,
+			    .object = bpf->obj,
+			    .destroy = destroy_wake,
+			    .by_process = bpf_map__fd(bpf->maps.cost_counters),
+			    .beside = bpf_map__fd(bpf->maps.wake_pairs),
+			    .lost = &bpf->bss->lost_events,
+			    .known = BITS(COST_WAKE_WOKEN, COST_VALUES),
+		    });
+	return 0;
 }
+
+/* ---- all of them ---- */
+
+static const struct {
+	int (*start)(struct tracer *tracer);
+	const char *failed;
+} counters[COST_COUNTERS] = {
+	[COUNTER_SOFTIRQ] = {start_softirq, "the program that counts softirqs can't be loaded"},
+	[COUNTER_CACHE] = {start_cache, "the program that counts pages can't be loaded"},
+	[COUNTER_WAKE] = {start_wake, "the program that counts wake-ups can't be loaded"},
+};
 
 int tracer_counter_start(struct tracer *tracer, enum cost_counter which, struct why *why)
 {
-	if (is_started(tracer, which))
+	if (tracer->counters[which].bpf)
 		return 0;
-	int r = which == COUNTER_SOFTIRQ ? start_softirq(tracer) : start_cache(tracer);
+	int r = counters[which].start(tracer);
 	if (r < 0)
-		tracer_explain(why, r,
-			       which == COUNTER_SOFTIRQ
-				       ? "the program that counts softirqs can't be loaded"
-				       : "the program that counts pages can't be loaded");
+		tracer_explain(why, r, counters[which].failed);
 	return r;
 }
 
 void tracer_counter_stop(struct tracer *tracer, enum cost_counter which)
 {
-	if (which == COUNTER_SOFTIRQ)
-		stop_softirq(tracer);
-	else
-		stop_cache(tracer);
-}
+	struct counter_object *object = &tracer->counters[which];
 
-static int map_of(const struct tracer *tracer, enum cost_counter which)
-{
-	return bpf_map__fd(which == COUNTER_SOFTIRQ ? tracer->softirq->maps.cost_counters
-						    : tracer->pagecost->maps.cost_counters);
+	if (!object->bpf)
+		return;
+	loaded_remove(tracer, object->object, -1);
+	object->destroy(object->bpf);
+	*object = (struct counter_object){0};
 }
 
 int tracer_counter_open(const struct tracer *tracer, enum cost_counter which,
 			struct counter_fds *fds)
 {
+	const struct counter_object *object = &tracer->counters[which];
+
 	*fds = (struct counter_fds){-1, -1, (unsigned)libbpf_num_possible_cpus()};
-	if (!is_started(tracer, which))
+	if (!object->bpf)
 		return 0;
-	_cleanup_close_ int by_process = fcntl(map_of(tracer, which), F_DUPFD_CLOEXEC, 3);
+	_cleanup_close_ int by_process = fcntl(object->by_process, F_DUPFD_CLOEXEC, 3);
 	if (by_process < 0)
 		return -errno;
-	if (which == COUNTER_SOFTIRQ) {
-		fds->by_cpu =
-			fcntl(bpf_map__fd(tracer->softirq->maps.softirq_cpus), F_DUPFD_CLOEXEC, 3);
-		if (fds->by_cpu < 0)
+	if (object->beside >= 0) {
+		fds->beside = fcntl(object->beside, F_DUPFD_CLOEXEC, 3);
+		if (fds->beside < 0)
 			return -errno;
 	}
 	fds->by_process = TAKE_FD(by_process);
@@ -162,24 +218,16 @@ int tracer_counter_open(const struct tracer *tracer, enum cost_counter which,
 void tracer_counter_forget(struct tracer *tracer, enum cost_counter which,
 			   const struct cost_counter_key *key)
 {
-	if (is_started(tracer, which))
-		bpf_map_delete_elem(map_of(tracer, which), key);
+	if (tracer->counters[which].bpf)
+		bpf_map_delete_elem(tracer->counters[which].by_process, key);
 }
 
 uint64_t tracer_counter_lost(const struct tracer *tracer, enum cost_counter which)
 {
-	if (!is_started(tracer, which))
-		return 0;
-	return which == COUNTER_SOFTIRQ ? tracer->softirq->bss->lost_events
-					: tracer->pagecost->bss->lost_events;
+	return tracer->counters[which].bpf ? *tracer->counters[which].lost : 0;
 }
 
 uint64_t tracer_counter_known(const struct tracer *tracer, enum cost_counter which)
 {
-	if (!is_started(tracer, which))
-		return 0;
-	if (which == COUNTER_SOFTIRQ)
-		return BITS(COST_SOFTIRQ, COST_CACHE_HIT);
-	uint64_t known = BITS(COST_CACHE_HIT, COST_VALUES);
-	return tracer->pagecost->rodata->has_reads ? known : known & ~(1ULL << COST_CACHE_HIT);
+	return tracer->counters[which].known;
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tracer's part for what programs of ours count by process, for all processes of the host:
- * softirqs (bpf/softirq.bpf.c) and the page cache (bpf/pagecost.bpf.c). Counts begin at zero when
- * they are started. Loop thread only.
+ * softirqs (bpf/softirq.bpf.c), the page cache (bpf/pagecost.bpf.c), wake-ups
+ * (bpf/wakecost.bpf.c). Counts begin at zero when they are started. Loop thread only.
  */
 #pragma once
 
 #include "bpf/shared/process_cost.h"
 #include "kernel/tracer.h"
-
-enum cost_counter { COUNTER_SOFTIRQ, COUNTER_CACHE, COST_COUNTERS };
 
 /* Loads the programs and attaches them, unless that is done. Returns 0, or a negative errno and a
  * sentence in `why`. */
@@ -18,9 +16,11 @@ void tracer_counter_stop(struct tracer *tracer, enum cost_counter which);
 
 /* Descriptors of the maps, to be read by any thread (costs/cost_counts.h). */
 struct counter_fds {
-	int by_process; /* struct cost_counter_key -> struct softirq_counts or cache_counts */
-	int by_cpu;	/* of softirqs: struct softirq_counts of each CPU; else -1 */
-	unsigned cpus;	/* that the kernel has counts of */
+	int by_process; /* struct cost_counter_key -> struct softirq_counts, cache_counts,
+			   wake_counts */
+	/* struct softirq_counts of each CPU; of wake-ups struct wake_pair -> uint64_t; else -1 */
+	int beside;
+	unsigned cpus; /* that the kernel has counts of */
 };
 
 /* Returns 0 and descriptors that the caller closes, both -1 if it isn't started; or a negative

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "bpf/shared/process_cost.h"
 #include "bpf/shared/scheduler.h"
 #include "capability/ktypes.h"
 #include "kernel/halves.h"
@@ -44,6 +45,16 @@ struct tracer_types {
 	struct bpf_object_open_opts options; /* names the path */
 };
 
+/* A program of ours that counts for /proc (hooks/tracer_cost_counters.h). */
+struct counter_object {
+	void *bpf; /* its skeleton; NULL: it isn't started */
+	const struct bpf_object *object;
+	void (*destroy)(void *bpf);
+	int by_process, beside; /* descriptors of its maps; -1: it has no such map */
+	const uint64_t *lost;	/* events that found no room */
+	uint64_t known;		/* what it counts here: 1 << enum cost */
+};
+
 /* A ring buffer that is read on the loop's thread. */
 struct tracer_ring {
 	struct ring_buffer *ring; /* NULL: not watched */
@@ -75,11 +86,9 @@ struct tracer {
 	int scaled_fds[SCALED_MAX];	 /* struct cell of each struct cell_key; -1: none */
 	uint64_t scaled_numbers[SCALED_MAX], scaled_count;
 	struct runqlen_bpf *runqlen;
-	struct tracer_faults *faults; /* NULL: mem isn't on */
-	struct tracer_costs *costs;   /* NULL: /proc isn't on */
-	/* what programs of ours count for /proc; NULL: they don't */
-	struct softirq_bpf *softirq;
-	struct pagecost_bpf *pagecost;
+	struct tracer_faults *faults;		       /* NULL: mem isn't on */
+	struct tracer_costs *costs;		       /* NULL: /proc isn't on */
+	struct counter_object counters[COST_COUNTERS]; /* what programs of ours count for /proc */
 	struct timer *timer, *length_timer;
 	struct control *control; /* shared with the programs */
 	uint64_t budget_ppm;

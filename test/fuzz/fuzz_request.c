@@ -13,7 +13,7 @@
 #include "api/resource/flamegraph.h"
 #include "session/session_events.h"
 #include "session/session_params.h"
-#include "api/resource/proc_resource.h"
+#include "api/processes/proc_resource.h"
 #include "api/resource/sched_resource.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"

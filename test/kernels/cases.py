@@ -332,7 +332,7 @@ def check_costed(results):
     """What dd moved; its time; the page faults of its begin; switches of a thread of the kernel."""
     need(results['costed-answer'].status == 0, results['costed-answer'].text[:200])
     rows, totals = {}, {}
-    for probe in ('cpu', 'sched', 'fault', 'io', 'softirq', 'pagecache'):
+    for probe in ('cpu', 'sched', 'fault', 'io', 'softirq', 'pagecache', 'wakeup'):
         result = results['costed-' + probe]
         need(result.status == 0, '%s: %s' % (probe, result.text[:200]))
         found = json.loads(result.text)
@@ -350,6 +350,7 @@ def check_costed(results):
     need(any(row.get('kernel') and row['voluntary'] for row in rows['sched']), 'no thread of the kernel')
     timers = sum(cpu['timer'] for cpu in totals['softirq']['cpus'])
     need(timers > 10 and sum(row['softirqs'] for row in rows['softirq']) > 0, str(totals['softirq'])[:500])
+    need(totals['wakeup']['pairs'] and totals['wakeup']['all']['woken'] > 10, str(totals['wakeup'])[:500])
     need(totals['pagecache']['all']['pages_added'] >= 0, str(totals['pagecache'])[:500])  # (its files are no file system's)
     return 'dd: %s; %d softirqs of timers; page cache: %s' % (
         moved or 'this kernel counts no calls', timers, totals['pagecache'].get('absent', 'hits too'))

@@ -191,6 +191,9 @@ static const struct measure of_node[] = {
 	{"node_softirq_seconds_total", NULL, COUNTER,
 	 "Time of softirqs that interrupted the processes that /proc looks at (proc_softirq).",
 	 SUM(COST_SOFTIRQ_HI_NS), .label = &vector},
+	{"node_wakeups_total", NULL, COUNTER,
+	 "Wake-ups of the threads of the processes that /proc looks at (proc_wakeup).",
+	 SUM(COST_WAKE_WOKEN)},
 	{"node_energy_joules_total", NULL, COUNTER,
 	 "Energy of the host's processors and memory by zone of RAPL, since /proc was started; "
 	 "read at "

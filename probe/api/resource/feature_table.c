@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "api/resource/flamegraph.h"
-#include "api/resource/proc_resource.h"
+#include "api/processes/proc_resource.h"
 #include "api/resource/puts.h"
 #include "api/resource/sched_resource.h"
 #include "base/cleanup.h"

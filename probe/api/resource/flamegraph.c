@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "api/resource/saved_spec.h"
+#include "api/status/saved_spec.h"
 #include "api/resource/puts.h"
 #include "api/status/status.h"
 #include "base/cleanup.h"

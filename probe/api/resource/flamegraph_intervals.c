@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/resource/interval_text.h"
+#include "api/feature/interval_text.h"
 #include "loop/loop.h"
 
 struct flamegraph_intervals {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/resource/interval_text.h"
+#include "api/feature/interval_text.h"
 #include "api/resource/sched_resource.h"
 #include "api/resource/sched_output.h"
 #include "sched/sched.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/resource/saved_spec.h"
+#include "api/status/saved_spec.h"
 #include "api/resource/sched_output.h"
 #include "api/status/status.h"
 #include "base/cleanup.h"

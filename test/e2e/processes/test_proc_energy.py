@@ -32,11 +32,11 @@ def test_energy_goes_by_the_time_on_cpus(profiler, start, counters):
     counters(262143328850 - 1_000_000, 100, 100)
     target = start("spin", 60)
     watch(profiler)
-    assert costs(profiler, "proc_cpu")["host"]["energy"]["absent"]  # two readings are needed
+    assert costs(profiler, "proc_cpu")["energy"]["absent"]  # two readings are needed
     counters(20_000_000, 5_000_100, 700_100)  # the package's has begun again at 0
-    said = wait_for(lambda: (lambda found: found if "uj" in found["host"]["energy"] else None)(costs(profiler, "proc_cpu")),
+    said = wait_for(lambda: (lambda found: found if "uj" in found["energy"] else None)(costs(profiler, "proc_cpu")),
                     30, every=1, why="a second reading")  # fmt: skip
-    energy, host = said["host"]["energy"], said["host"]
+    energy, host = said["energy"], said["host"]
     assert energy["uj"] == {"package-0": 21_000_000, "package-0/core": 5_000_000, "package-0/dram": 700_000}
     assert 9.9e9 < energy["span_ns"] < 40e9
     assert abs(energy["active_estimate_uj"] + energy["idle_estimate_uj"] - 21_000_000) <= 2
@@ -47,10 +47,10 @@ def test_energy_goes_by_the_time_on_cpus(profiler, start, counters):
     lines = profiler.get("/metrics").text
     assert 'stackprobe_node_energy_joules_total{zone="package-0"} 21.000000\n' in lines
     counters(30_000_000, 0, 0)
-    assert costs(profiler, "proc_cpu")["host"]["energy"]["uj"] == energy["uj"]  # it is too young
+    assert costs(profiler, "proc_cpu")["energy"]["uj"] == energy["uj"]  # it is too young
 
 
 def test_a_host_without_says_so(profiler):
     watch(profiler)
-    assert "no RAPL" in costs(profiler, "proc_cpu")["host"]["energy"]["absent"]
+    assert "no RAPL" in costs(profiler, "proc_cpu")["energy"]["absent"]
     assert "energy_joules_total{" not in profiler.get("/metrics").text

@@ -388,19 +388,28 @@ static void what_processes_cost(void **state)
 		     "node_io_bytes_total{direction=\"write\"} 21\n"
 		     "node_disk_bytes_total{direction=\"read\"} 22\n"
 		     "node_disk_bytes_total{direction=\"write\"} 23\n");
-	last.known = 1ULL << COST_CACHE_ADDED | 1ULL << COST_SOFTIRQ_NET_RX |
-		     1ULL << COST_SOFTIRQ_RCU_NS;
+	last.known = 1ULL << COST_WAKE_WOKEN | 1ULL << COST_CACHE_ADDED |
+		     1ULL << COST_SOFTIRQ_NET_RX | 1ULL << COST_SOFTIRQ_RCU_NS;
 	assert_lines(&node_cost_measures, &figures,
 		     "node_page_cache_pages_total{event=\"added\"} 0\n"
 		     "node_softirqs_total{vector=\"net_rx\"} 0\n"
-		     "node_softirq_seconds_total{vector=\"rcu\"} 0.000000000\n");
+		     "node_softirq_seconds_total{vector=\"rcu\"} 0.000000000\n"
+		     "node_wakeups_total 0\n");
 	last.sum.more = &last.sum_more;
 	for (uint64_t i = 0; i < COSTS_MORE; i++)
 		last.sum_more.of[i] = COSTS + i;
 	assert_lines(&node_cost_measures, &figures,
 		     "node_page_cache_pages_total{event=\"added\"} 38\n"
 		     "node_softirqs_total{vector=\"net_rx\"} 23\n"
-		     "node_softirq_seconds_total{vector=\"rcu\"} 0.000000036\n");
+		     "node_softirq_seconds_total{vector=\"rcu\"} 0.000000036\n"
+		     "node_wakeups_total 40\n");
+	last.known = 0;
+	last.rows.energy = (struct energy_counts){
+		.time_ns = 1, .count = 2, .zones = {{"package-0", 1500000}, {"psys", 7}}};
+	assert_lines(&node_cost_measures, &figures,
+		     "node_energy_joules_total{zone=\"package-0\"} 1.500000\n"
+		     "node_energy_joules_total{zone=\"psys\"} 0.000007\n");
+	last.rows.energy.time_ns = 0;
 	last.known = 1ULL << COST_RUN;
 	_cleanup_free_ char *lines = lines_of(&node_cost_measures, &figures);
 	assert_null(strstr(lines, "runq_wait"));

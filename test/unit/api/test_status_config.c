@@ -5,7 +5,7 @@
 
 #include "api/feature/answer.h"
 #include "api/request/container_json.h"
-#include "api/resource/saved_spec.h"
+#include "api/status/saved_spec.h"
 #include "api/resource/sched_resource.h"
 #include "api/status/status.h"
 #include "api/status/status_runtime.h"

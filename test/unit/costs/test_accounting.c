@@ -138,7 +138,7 @@ static void an_end_that_is_told_is_counted(void **state)
 static bool counts_nothing(void *arg)
 {
 	(void)arg;
-	return scripted->counters == 0;
+	return scripted->counting == 0;
 }
 
 static bool has_three(void *arg)
@@ -170,18 +170,18 @@ static void what_our_programs_count_is_counted_while_somebody_wants_it(void **st
 	(void)state;
 	set_cost(100);
 	assert_int_equal(apply(true), 0);
-	assert_int_equal(scripted->counters, 0);
+	assert_int_equal(scripted->counting, 0);
 	test.probe = PROC_SOFTIRQ;
 	assert_int_equal(ask(1, &wait), 0);
-	assert_int_equal(scripted->counters, 1u << COUNTER_SOFTIRQ);
+	assert_int_equal(scripted->counting, 1u << COUNTER_SOFTIRQ);
 	until_answered();
-	assert_int_equal(scripted->counters, 0);
+	assert_int_equal(scripted->counting, 0);
 	test.spec.probes = 1u << PROC_PAGECACHE | 1u << PROC_SOFTIRQ;
 	assert_int_equal(accounting_apply(test.accounting, &test.spec, &test.why), 0);
-	assert_int_equal(scripted->counters, 1u << COUNTER_SOFTIRQ | 1u << COUNTER_CACHE);
+	assert_int_equal(scripted->counting, 1u << COUNTER_SOFTIRQ | 1u << COUNTER_CACHE);
 	test.spec.probes = 1u << PROC_PAGECACHE;
 	assert_int_equal(accounting_apply(test.accounting, &test.spec, &test.why), 0);
-	assert_int_equal(scripted->counters, 1u << COUNTER_CACHE);
+	assert_int_equal(scripted->counting, 1u << COUNTER_CACHE);
 	assert_int_equal(apply(false), 0);
 	scripted_core_until(&test.scene->core, counts_nothing, NULL);
 }

@@ -125,6 +125,33 @@ static void take_counted(uint32_t pid, uint64_t net_rx, uint64_t pages)
 	assert_int_equal(cost_table_take(test.table, &reading), 0);
 }
 
+static void pairs_are_subtracted_and_have_names(void **state)
+{
+	struct pair_count pairs[] = {{{7, 8}, 5}, {{8, 7}, 1}};
+	const struct cost_reading reading = {.counts = {.pairs = pairs, .pairs_count = 2}};
+	struct cost_name_of names[] = {{.pid = 7}, {.pid = 9}};
+	struct cost_rows before = {0};
+
+	(void)state;
+	take_one(7, 50);
+	pairs[0].count = 3;
+	assert_int_equal(cost_table_take(test.table, &reading), 0);
+	assert_int_equal(cost_table_copy(test.table, &before), 0);
+	pairs[0].count = 10;
+	assert_int_equal(cost_table_take(test.table, &reading), 0);
+	copy();
+	cost_rows_subtract(&test.rows, &before);
+	assert_int_equal(test.rows.pairs_count, 2);
+	assert_int_equal(test.rows.pairs[0].count, 7);
+	assert_int_equal(test.rows.pairs[1].count, 0);
+	cost_rows_done(&before);
+	cost_table_names(test.table, names, 2);
+	assert_string_equal(names[0].comm, "busy");
+	assert_string_equal(names[1].comm, "");
+	cost_table_clear(test.table, COUNTER_WAKE);
+	assert_int_equal(copy()->pairs_count, 0);
+}
+
 static uint64_t value_of(pid_t pid, enum cost cost)
 {
 	copy();
@@ -367,6 +394,7 @@ int main(void)
 		TABLE_TEST(what_our_programs_counted_stays_when_a_process_has_ended),
 		TABLE_TEST(what_our_programs_counted_before_is_subtracted_and_grouped),
 		TABLE_TEST(counts_that_begin_anew_begin_at_zero),
+		TABLE_TEST(pairs_are_subtracted_and_have_names),
 		TABLE_TEST(a_pid_that_is_used_again_is_another_process),
 		TABLE_TEST(a_process_whose_end_was_lost_ends_when_it_is_not_seen),
 		TABLE_TEST(processes_that_ended_long_ago_are_one_row_by_cgroup),

@@ -129,7 +129,7 @@ struct tracer {
 	size_t costs_count;
 	struct cost_events cost_events;
 	bool counts_costs;
-	uint32_t counters; /* 1 << enum cost_counter */
+	uint32_t counting; /* 1 << enum cost_counter */
 
 	uint64_t window;
 	struct arena *arena;

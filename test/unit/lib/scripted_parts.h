@@ -467,13 +467,13 @@ uint64_t tracer_costs_known(const struct tracer *tracer)
 int tracer_counter_start(struct tracer *tracer, enum cost_counter which, struct why *why)
 {
 	(void)why;
-	tracer->counters |= 1u << which;
+	tracer->counting |= 1u << which;
 	return 0;
 }
 
 void tracer_counter_stop(struct tracer *tracer, enum cost_counter which)
 {
-	tracer->counters &= ~(1u << which);
+	tracer->counting &= ~(1u << which);
 }
 
 int tracer_counter_open(const struct tracer *tracer, enum cost_counter which,

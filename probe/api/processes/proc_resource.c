@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "api/resource/proc_resource.h"
+#include "api/processes/proc_resource.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/resource/proc_output.h"
-#include "api/resource/saved_spec.h"
+#include "api/processes/proc_output.h"
+#include "api/status/saved_spec.h"
 #include "api/status/status.h"
 #include "base/cleanup.h"
 #include "base/log.h"

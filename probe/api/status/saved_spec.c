@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "api/resource/saved_spec.h"
+#include "api/status/saved_spec.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "api/resource/interval_text.h"
+#include "api/feature/interval_text.h"
 
 #include <errno.h>
 #include <string.h>

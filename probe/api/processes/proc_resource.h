@@ -3,7 +3,7 @@
 #pragma once
 
 #include "api/feature/feature.h"
-#include "api/resource/proc_output.h"
+#include "api/processes/proc_output.h"
 
 extern const struct rules proc_rules;
 
@@ -19,7 +19,7 @@ int proc_restore(const struct services *services, const cJSON *saved, bool same_
 		 struct why *why);
 
 /*
- * Creates a stream of measurements, one behind the other (api/resource/proc_intervals.c); the
+ * Creates a stream of measurements, one behind the other (api/processes/proc_intervals.c); the
  * caller owns *ret. `write` writes one; of `json` each becomes a line. Returns 0, or a negative
  * errno as accounting_read(), with a sentence in `why`.
  */

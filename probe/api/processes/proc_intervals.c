@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/resource/interval_text.h"
-#include "api/resource/proc_output.h"
-#include "api/resource/proc_resource.h"
+#include "api/feature/interval_text.h"
+#include "api/processes/proc_output.h"
+#include "api/processes/proc_resource.h"
 #include "base/cleanup.h"
 
 struct proc_intervals {

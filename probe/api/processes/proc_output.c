@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "api/resource/proc_output.h"
+#include "api/processes/proc_shown.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,65 +12,6 @@
 #include "base/json.h"
 
 #define BIT(cost) (1ULL << (cost))
-
-/* Rows in the order in which they are shown, and the rest as one. */
-struct shown_rows {
-	struct cost_row *all; /* owned */
-	size_t count;
-	struct cost_row others, sum;
-	struct cost_more others_more, sum_more; /* their room */
-	bool has_others;
-};
-
-static int compare_by(const void *a, const void *b, void *arg)
-{
-	const struct cost_row *left = a, *right = b;
-	enum cost by = *(const enum cost *)arg;
-
-	if (cost_row_value(left, by) != cost_row_value(right, by))
-		return cost_row_value(left, by) > cost_row_value(right, by) ? -1 : 1;
-	return left->pid < right->pid ? -1 : left->pid > right->pid;
-}
-
-static bool is_used(const struct cost_row *row, uint64_t values)
-{
-	for (int i = 0; i < COST_VALUES; i++) {
-		if (values & BIT(i) && cost_row_value(row, (enum cost)i))
-			return true;
-	}
-	return false;
-}
-
-/* Returns the values of the probe that are counted. */
-static uint64_t values_of(const struct cost_answer *answer, const struct proc_choice *choice)
-{
-	return cost_kind_get(choice->probe)->values & answer->known;
-}
-
-/* Sorts the rows that have any of the values. Without memory there are none. */
-static void choose_rows(struct shown_rows *shown, const struct cost_answer *answer,
-			const struct proc_choice *choice)
-{
-	const struct cost_rows *rows = answer->rows;
-	enum cost by = choice->by;
-
-	*shown = (struct shown_rows){.all = calloc(rows->count + 1, sizeof(*shown->all))};
-	shown->others.more = &shown->others_more;
-	shown->sum.more = &shown->sum_more;
-	if (!shown->all)
-		return;
-	for (size_t i = 0; i < rows->count; i++) {
-		if (is_used(&rows->all[i], values_of(answer, choice)))
-			shown->all[shown->count++] = rows->all[i];
-		cost_row_add(&shown->sum, &rows->all[i]);
-	}
-	qsort_r(shown->all, shown->count, sizeof(*shown->all), compare_by, &by);
-	for (size_t i = choice->top; i < shown->count; i++)
-		cost_row_add(&shown->others, &shown->all[i]);
-	shown->has_others = shown->count > choice->top;
-	if (shown->has_others)
-		shown->count = choice->top;
-}
 
 /* ---- JSON ---- */
 
@@ -147,7 +88,7 @@ static void put_row(struct json *json, const struct cost_answer *answer,
 {
 	json_object(json, NULL);
 	put_owner(json, answer, row);
-	put_values(json, row, values_of(answer, choice));
+	put_values(json, row, shown_values(answer, choice));
 	put_estimate(json, answer, choice, row);
 	json_object_end(json);
 }
@@ -180,25 +121,39 @@ static void put_softirqs(struct json *json, const struct cost_answer *answer)
 	json_array_end(json);
 }
 
+static void put_name(struct json *json, const char *key, const struct cost_name_of *name)
+{
+	json_object(json, key);
+	json_u64(json, "pid", name->pid);
+	json_string(json, "comm", name->comm, strnlen(name->comm, COMM_BYTES));
+	json_object_end(json);
+}
+
+static void put_pairs(struct json *json, const struct cost_answer *answer)
+{
+	struct shown_pairs shown;
+
+	choose_pairs(&shown, answer);
+	json_array(json, "pairs");
+	for (size_t i = 0; i < shown.count; i++) {
+		json_object(json, NULL);
+		put_name(json, "waker", &shown.names[2 * i]);
+		put_name(json, "woken", &shown.names[2 * i + 1]);
+		json_u64(json, "count", shown.all[i].count);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_u64(json, "other_pairs", shown.others);
+	free(shown.all);
+}
+
 static void put_sum(struct json *json, const char *key, const struct cost_answer *answer,
 		    const struct proc_choice *choice, const struct cost_row *sum)
 {
 	json_object(json, key);
 	json_u64(json, "processes", sum->processes);
-	put_values(json, sum, values_of(answer, choice));
+	put_values(json, sum, shown_values(answer, choice));
 	json_object_end(json);
-}
-
-/* Returns since when the probe's values count, ns since 1970. */
-static uint64_t from_of(const struct cost_answer *answer, const struct proc_choice *choice)
-{
-	uint64_t from_ns = answer->from_ns, counted_ns = 0;
-
-	if (choice->probe == PROC_SOFTIRQ)
-		counted_ns = answer->counted_from_ns[COUNTER_SOFTIRQ];
-	else if (choice->probe == PROC_PAGECACHE)
-		counted_ns = answer->counted_from_ns[COUNTER_CACHE];
-	return counted_ns > from_ns ? counted_ns : from_ns;
 }
 
 static void put_head(struct json *json, const struct cost_answer *answer,
@@ -207,7 +162,7 @@ static void put_head(struct json *json, const struct cost_answer *answer,
 	const char *absent = cost_kind_absent(choice->probe, answer->known);
 
 	json_text(json, "probe", cost_kind_get(choice->probe)->name);
-	json_seconds(json, "from", from_of(answer, choice));
+	json_seconds(json, "from", shown_from(answer, choice));
 	json_seconds(json, "until", answer->rows->time_ns);
 	json_text(json, "group_by", cost_groups[answer->by]);
 	json_text(json, "by", cost_name(choice->by));
@@ -216,7 +171,8 @@ static void put_head(struct json *json, const struct cost_answer *answer,
 	json_number_object(json, "lost", {"threads", answer->lost.threads},
 			   {"processes", answer->lost.processes},
 			   {"softirqs", answer->counts_lost[COUNTER_SOFTIRQ]},
-			   {"pages", answer->counts_lost[COUNTER_CACHE]});
+			   {"pages", answer->counts_lost[COUNTER_CACHE]},
+			   {"wakeups", answer->counts_lost[COUNTER_WAKE]});
 }
 
 /* Returns the share of the CPUs' time in which something ran. */
@@ -267,7 +223,6 @@ static void put_host(struct json *json, const struct cost_answer *answer)
 		json_u64(json, "interrupts_ns", host->interrupts_ns);
 	if (answer->without_steal)
 		json_u64(json, "steal_ns", host->steal_ns);
-	put_energy(json, answer);
 	json_object_end(json);
 }
 
@@ -281,10 +236,14 @@ static void write_json(struct buf *out, const struct cost_answer *answer,
 	json_object(&json, NULL);
 	put_head(&json, answer, choice);
 	put_sum(&json, "all", answer, choice, &shown.sum);
-	if (cost_kind_get(choice->probe)->values & BIT(COST_RUN))
+	if (cost_kind_get(choice->probe)->values & BIT(COST_RUN)) {
 		put_host(&json, answer);
-	if (values_of(answer, choice) & BIT(COST_SOFTIRQ))
+		put_energy(&json, answer);
+	}
+	if (shown_values(answer, choice) & BIT(COST_SOFTIRQ))
 		put_softirqs(&json, answer);
+	if (choice->probe == PROC_WAKEUP)
+		put_pairs(&json, answer);
 	json_array(&json, "rows");
 	for (size_t i = 0; i < shown.count && !buf_error(out); i++) {
 		json_line(&json);
@@ -308,112 +267,14 @@ static void write_lines(struct buf *out, const struct cost_answer *answer,
 		struct json json = {.out = out};
 
 		json_object(&json, NULL);
-		json_seconds(&json, "from", from_of(answer, choice));
+		json_seconds(&json, "from", shown_from(answer, choice));
 		json_seconds(&json, "until", answer->rows->time_ns);
 		put_owner(&json, answer, &shown.all[i]);
-		put_values(&json, &shown.all[i], values_of(answer, choice));
+		put_values(&json, &shown.all[i], shown_values(answer, choice));
 		put_estimate(&json, answer, choice, &shown.all[i]);
 		json_object_end(&json);
 		buf_char(out, '\n');
 	}
-	free(shown.all);
-}
-
-/* ---- a table ---- */
-
-#define COLUMN	    16
-#define COLUMNS_MAX 8
-
-/* Writes bytes that a target chose, those that a terminal may show. */
-static void put_plain(struct buf *out, const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		buf_char(out, text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?');
-}
-
-static void put_label(struct buf *out, const struct cost_answer *answer, const struct cost_row *row)
-{
-	struct container_labels labels;
-
-	container_labels_of(&labels, cost_row_container(answer->table, row));
-	switch (answer->by) {
-	case COST_BY_PID:
-		if (row->pid)
-			buf_printf(out, "%7d ", (int)row->pid);
-		else
-			buf_printf(out, "%7s (%llu ended)", "-",
-				   (unsigned long long)row->processes);
-		put_plain(out, row->comm, strnlen(row->comm, COMM_BYTES));
-		break;
-	case COST_BY_COMM:
-		put_plain(out, row->comm, strnlen(row->comm, COMM_BYTES));
-		break;
-	case COST_BY_CGROUP:
-		put_plain(out, cost_row_path(answer->table, row),
-			  strlen(cost_row_path(answer->table, row)));
-		break;
-	case COST_BY_CONTAINER:
-	case COST_BY_POD:
-	case COST_BY_NONE:
-		break;
-	}
-	if (answer->by == COST_BY_POD)
-		put_plain(out, labels.pod, strlen(labels.pod));
-	else if (answer->by != COST_BY_NONE && answer->by != COST_BY_COMM && *labels.container) {
-		buf_str(out, " [");
-		put_plain(out, labels.container, strlen(labels.container));
-		buf_char(out, ']');
-	}
-}
-
-static void put_columns(struct buf *out, const struct cost_row *row, uint64_t values)
-{
-	for (int i = 0; i < COST_VALUES; i++) {
-		if (values & BIT(i))
-			buf_printf(out, "%*llu", COLUMN,
-				   (unsigned long long)cost_row_value(row, (enum cost)i));
-	}
-	buf_str(out, "  ");
-}
-
-/* Returns the values that a table has: of many those that any row has. */
-static uint64_t shown_values(const struct cost_row *sum, const struct proc_choice *choice)
-{
-	uint64_t all = cost_kind_get(choice->probe)->values, used = BIT(choice->by);
-
-	for (int i = 0; i < COST_VALUES; i++)
-		used |= cost_row_value(sum, (enum cost)i) ? BIT(i) : 0;
-	return __builtin_popcountll(all) > COLUMNS_MAX ? used : all;
-}
-
-static void write_table(struct buf *out, const struct cost_answer *answer,
-			const struct proc_choice *choice)
-{
-	const struct cost_kind *kind = cost_kind_get(choice->probe);
-	uint64_t span_ms = (answer->rows->time_ns - from_of(answer, choice)) / NS_PER_MS;
-	uint64_t values = values_of(answer, choice);
-	struct shown_rows shown;
-
-	choose_rows(&shown, answer, choice);
-	values &= shown_values(&shown.sum, choice);
-	buf_printf(out, "%s: %s, of %llu.%03llu s\n", kind->name, kind->what,
-		   (unsigned long long)(span_ms / 1000), (unsigned long long)(span_ms % 1000));
-	for (int i = 0; i < COST_VALUES; i++) {
-		if (values & BIT(i))
-			buf_printf(out, "%*s", COLUMN, cost_name(i));
-	}
-	buf_printf(out, "  %s\n", cost_groups[answer->by]);
-	for (size_t i = 0; i < shown.count && !buf_error(out); i++) {
-		put_columns(out, &shown.all[i], values);
-		put_label(out, answer, &shown.all[i]);
-		buf_char(out, '\n');
-	}
-	if (shown.has_others) {
-		put_columns(out, &shown.others, values);
-		buf_str(out, "others\n");
-	}
-	put_columns(out, &shown.sum, values);
-	buf_str(out, "all\n");
 	free(shown.all);
 }
 
@@ -422,7 +283,7 @@ const struct proc_form *proc_form_find(const char *extension)
 	static const struct proc_form forms[] = {
 		{".json", "application/json", write_json, true, true},
 		{".jsonl", "application/x-ndjson", write_lines, true, false},
-		{".txt", "text/plain; charset=utf-8", write_table, false, false},
+		{".txt", "text/plain; charset=utf-8", proc_table, false, false},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
