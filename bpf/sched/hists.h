@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "bpf/core/record.h"
+#include "bpf/core/task.h"
 #include "bpf/sched/scaled.h"
 #include "bpf/sched/slow.h"
 #include "bpf/sched/wait.h"

@@ -37,7 +37,8 @@ enum sched_moment {
 	X(CPUDIST,    SCHED_HIST,    SLICE_ENDED,   true) \
 	X(OFFCPUDIST, SCHED_HIST,    ABSENCE_ENDED, state == WAIT_SLEEP || state == WAIT_DISK) \
 	X(OFFCPUSLOWER, SCHED_EVENTS, ABSENCE_ENDED, \
-	  ns > sched.slow_ns && (state == WAIT_SLEEP || state == WAIT_DISK))
+	  ns > sched.slow_ns && (state == WAIT_SLEEP || state == WAIT_DISK)) \
+	X(FIRSTRUN,   SCHED_HIST,    RUNQ_ENDED,    task_switches(task) == 0)
 /* clang-format on */
 
 #define SCHED_NUMBER(number, form, moment, when) SCHED_##number,

@@ -12,7 +12,7 @@ _stackprobe() {
 		return
 	fi
 	if [ "$command" = sched ] && [ "$COMP_CWORD" -eq 2 ]; then
-		words="runqlat runqlen runqslower cpudist offcpudist offcpuslower"
+		words="runqlat runqlen runqslower cpudist offcpudist offcpuslower firstrun"
 	fi
 	case $prev in
 	-p | --pid) words=$(cd /proc && echo [0-9]*) ;;

@@ -17,6 +17,9 @@ static const struct sched_kind kinds[SCHED_COUNT] = {
 			      "How long tasks were off their CPU, blocked."},
 	[SCHED_OFFCPUSLOWER] = {"offcpuslower", "long times off a CPU", "sched_offcpu_slow_total",
 				"Times off a CPU, blocked, longer than min_us (offcpuslower)."},
+	[SCHED_FIRSTRUN] = {"firstrun", "first waits of new threads",
+			    "sched_first_run_latency_seconds",
+			    "How long new threads waited for their first time on a CPU."},
 };
 
 /* Most needs are those of following processes, which the tracer always does. */

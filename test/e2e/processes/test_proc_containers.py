@@ -1,5 +1,8 @@
 """/proc by container: the sum of its processes, also of those that have ended, and when it is no more."""
+import os
 import re
+import signal
+import time
 
 import pytest
 
@@ -37,3 +40,32 @@ def test_short_processes_of_a_container_count_for_it(profiler, podman):
     (row,) = wait_for(lambda: [row for row in rows_of(profiler, one.name, "proc_fault") if row["processes"] >= 301],
                       60, why=lambda: rows_of(profiler, one.name, "proc_fault"))  # fmt: skip
     assert row["minor"] >= 300 * 20
+
+
+COMING_AND_GOING = int(os.environ.get("CONTAINERS", "8"))
+SUMS = re.compile(r'^(stackprobe_(?:container|node_process)_cpu_seconds_total)(?:{container="([^"]*)".*})? (\S+)$', re.M)
+
+
+def test_containers_come_and_go_and_no_sum_decreases(profiler, podman):
+    """A hundred, in five minutes: CONTAINERS=100."""
+    signal.alarm(120 + 6 * COMING_AND_GOING)
+    watch(profiler, report_period=5)
+    seen, made = {}, []
+
+    def look():
+        for metric, name, value in SUMS.findall(profiler.get("/metrics").text):
+            assert float(value) >= seen.get((metric, name), 0), (metric, name, value)
+            seen[metric, name] = float(value)
+
+    for _ in range(COMING_AND_GOING):
+        one = podman.run("c", "/opt/c_spin", 2)
+        made.append(one.name)
+        for _ in range(4):
+            look()
+            time.sleep(0.5)
+        one.remove()
+        look()
+    rows = {row["container"]: row for row in costs(profiler, "proc_cpu", group_by="container")["rows"] if "container" in row}
+    for name in made:  # each has burned for two seconds at most, beside the others of this machine
+        assert rows[name]["run_ns"] > 2e8, (name, rows.get(name))
+        assert rows[name]["run_ns"] / 1e9 >= seen["stackprobe_container_cpu_seconds_total", name] - 1e-9
