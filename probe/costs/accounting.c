@@ -41,6 +41,7 @@ struct accounting {
 
 	bool has_base; /* what was before the start is known */
 	struct cost_rows base;
+	struct cost_series series; /* of /metrics */
 	struct loop_timer period;
 	struct cost_wait *waits[COST_WAITS_MAX];
 };
@@ -162,6 +163,7 @@ static void turn_off(struct accounting *accounting)
 	tracer_costs_stop(engine_tracer(accounting->setup.engine));
 	cost_table_free(TAKE_PTR(accounting->table));
 	cost_rows_done(&accounting->base);
+	cost_series_done(&accounting->series);
 	energy_close(TAKE_PTR(accounting->energy));
 	accounting->has_base = false;
 	accounting->read_ns = 0;
@@ -201,6 +203,7 @@ static void settle_feature(struct accounting *accounting)
 	stop_counters(accounting);
 	if (!is_running(accounting)) {
 		cost_rows_done(&accounting->base);
+		cost_series_done(&accounting->series);
 		accounting->has_base = false;
 		loop_timer_cancel(accounting->setup.loop, &accounting->period);
 		if (!has_waits(accounting) && !accounting->is_reading && accounting->table)
@@ -221,6 +224,8 @@ int accounting_apply(struct accounting *accounting, const struct spec *spec, str
 			return r;
 		}
 	}
+	if (accounting->told && !snoopers_equal(accounting->wanted.snoopers, spec->snoopers))
+		cost_series_done(&accounting->series); /* others are looked at */
 	if (accounting->told)
 		spec_done(&accounting->wanted);
 	spec_copy(&accounting->wanted, spec);
@@ -521,14 +526,27 @@ void last_costs_done(struct last_costs *last)
 	cost_rows_done(&last->rows);
 }
 
-void accounting_last(struct accounting *accounting, struct last_costs *last)
+/* Fills in the rows since the start, by container; single processes' series on the way. */
+static int fill_last(struct accounting *accounting, size_t most, struct last_costs *last)
+{
+	int r = copy_since(accounting, &accounting->base, COST_BY_PID, &last->rows);
+
+	if (r == 0)
+		r = cost_series_update(&accounting->series, &last->rows, most);
+	if (r == 0)
+		r = cost_rows_group(&last->rows, accounting->table, COST_BY_CONTAINER);
+	return r;
+}
+
+void accounting_last(struct accounting *accounting, size_t most, struct last_costs *last)
 {
 	*last = (struct last_costs){0};
 	if (!accounting->has_base)
 		return;
-	if (copy_since(accounting, &accounting->base, COST_BY_CONTAINER, &last->rows) == 0) {
+	if (fill_last(accounting, most, last) == 0) {
 		last->table = accounting->table;
 		last->known = tracer_costs_known(engine_tracer(accounting->setup.engine));
+		last->series = most ? &accounting->series : NULL;
 	}
 	last->sum.more = &last->sum_more;
 	for (size_t i = 0; i < last->rows.count; i++)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "costs/cost_series.h"
 #include "costs/cost_table.h"
 #include "engine/engine.h"
 #include "hooks/tracer_costs.h"
@@ -81,15 +82,17 @@ void accounting_cancel_waits(struct accounting *accounting);
 
 /* What has been counted since the start, as of the last reading. */
 struct last_costs {
-	const struct cost_table *table; /* borrowed; NULL: it doesn't run */
-	struct cost_rows rows;		/* by container; one is of none */
-	struct cost_row sum;		/* of all */
-	struct cost_more sum_more;	/* its room */
-	uint64_t known;			/* values that are counted: 1 << enum cost */
+	const struct cost_table *table;	  /* borrowed; NULL: it doesn't run */
+	struct cost_rows rows;		  /* by container; one is of none */
+	struct cost_row sum;		  /* of all */
+	struct cost_more sum_more;	  /* its room */
+	const struct cost_series *series; /* of single processes, borrowed */
+	uint64_t known;			  /* values that are counted: 1 << enum cost */
 };
 void last_costs_done(struct last_costs *last);
 
-/* Fills in *last, and has all processes read anew for the next time. */
-void accounting_last(struct accounting *accounting, struct last_costs *last);
+/* Fills in *last, with series of `most` processes, and has all processes read anew for the next
+ * time. */
+void accounting_last(struct accounting *accounting, size_t most, struct last_costs *last);
 
 void accounting_stats(const struct accounting *accounting, struct cost_table_stats *stats);

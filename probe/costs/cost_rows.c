@@ -49,6 +49,12 @@ void cost_rows_sort(struct cost_rows *rows)
 	qsort(rows->all, rows->count, sizeof(*rows->all), compare_rows);
 }
 
+const struct cost_row *cost_rows_find(const struct cost_rows *rows, const struct cost_row *of)
+{
+	return rows->count ? bsearch(of, rows->all, rows->count, sizeof(*rows->all), compare_rows)
+			   : NULL;
+}
+
 static bool is_nothing(const struct cost_row *row)
 {
 	for (int i = 0; i < COST_VALUES; i++) {

@@ -51,8 +51,9 @@ struct cost_rows {
 };
 void cost_rows_done(struct cost_rows *rows);
 
-/* Sorts rows by pid and start. */
+/* Sorts rows by pid and start; finds the row of a process among such. */
 void cost_rows_sort(struct cost_rows *rows);
+const struct cost_row *cost_rows_find(const struct cost_rows *rows, const struct cost_row *of);
 
 /* Sets what programs of ours count of one kind to 0: they begin anew. */
 void cost_rows_clear(struct cost_rows *rows, enum cost_counter which);

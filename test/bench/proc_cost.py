@@ -20,7 +20,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 import rooms  # noqa: E402, F401
-from accounts import PROBES, watch  # noqa: E402
+from accounts import COUNTING, PROBES, watch  # noqa: E402
 from helpers import cpu_ns, missing_privilege  # noqa: E402
 from sample_cost import STATS  # noqa: E402
 from scale import Bench, bpf_stats  # noqa: E402
@@ -53,9 +53,6 @@ def fork_us(forks):
             os._exit(0)
         os.waitpid(child, 0)
     return 1e6 * (spent() - before) / forks
-
-
-COUNTING = ("proc_wakeup", "proc_softirq", "proc_pagecache")
 
 
 def bpf_ns(owner, length):

@@ -48,6 +48,7 @@ static const struct metrics_owner rooms[] = {
 	OWNER_OF_ALL(sched_measures),
 	OWNER(sender_measures, upload.sent),
 	OWNER_OF_ALL(process_measures),
+	OWNER_OF_ALL(process_cost_measures),
 	OWNER_OF_ALL(container_cost_measures),
 	OWNER_OF_ALL(node_cost_measures),
 	OWNER_OF_ALL(daemon_measures),
@@ -98,7 +99,7 @@ void metrics_write(const struct services *services, const struct caller *caller,
 	if (caller->role >= ROLE_READ)
 		process_choice_make(&processes, services);
 	if (caller->role >= ROLE_READ)
-		accounting_last(services->accounting, &costs);
+		accounting_last(services->accounting, (size_t)services->process_metrics, &costs);
 	figures.processes = &processes;
 	figures.costs = &costs;
 	for (size_t i = 0; i < count; i++) {

@@ -61,25 +61,24 @@ static void put_number(struct buf *out, const struct measure *row, uint64_t numb
 		buf_printf(out, "%llu\n", (unsigned long long)number);
 }
 
-/* Writes the lines of a row of one container; `container` NULL: of the host. */
+/* Writes the lines of a row; `labels` (",a=\"b\"") are those of whom it is. */
 static void put_lines(struct buf *out, const struct measure *row, uint64_t known,
-		      const struct container *container, const struct cost_row *costs)
+		      const struct buf *labels, const struct cost_row *costs)
 {
 	unsigned end = row->label ? row->label->end : 1;
 
 	for (unsigned i = 0; i < end; i++) {
-		_cleanup_buf_ struct buf labels = BUF_INIT(4096);
+		_cleanup_buf_ struct buf all = BUF_INIT(8192);
 
 		if (!(known & 1ULL << cost_of(row, i)))
 			continue;
-		metrics_container(&labels, container);
+		buf_add(&all, labels->data, labels->len);
 		if (row->label)
-			buf_printf(&labels, ",%s=\"%s\"", row->label->name,
-				   row->label->value_name(i));
-		buf_char(&labels, '\0');
+			buf_printf(&all, ",%s=\"%s\"", row->label->name, row->label->value_name(i));
+		buf_char(&all, '\0');
 		buf_printf(out, "stackprobe_%s", row->name);
-		if (!buf_error(&labels) && *labels.data)
-			buf_printf(out, "{%s}", labels.data + 1);
+		if (!buf_error(&all) && *all.data)
+			buf_printf(out, "{%s}", all.data + 1);
 		buf_char(out, ' ');
 		put_number(out, row, cost_row_value(costs, cost_of(row, i)));
 	}
@@ -89,19 +88,48 @@ static void write_sums(struct buf *out, const struct measure *row, const void *s
 {
 	const struct figures *figures = stats;
 	const struct last_costs *last = figures->costs;
+	const struct buf none = {0};
 	bool of_containers = strncmp(row->name, "container_", strlen("container_")) == 0;
 
 	if (!last || !last->table)
 		return;
 	if (!of_containers)
-		put_lines(out, row, last->known, NULL, &last->sum);
+		put_lines(out, row, last->known, &none, &last->sum);
 	for (size_t i = 0; of_containers && i < last->rows.count; i++) {
 		const struct cost_row *costs = &last->rows.all[i];
 		const struct container *container = cost_row_container(last->table, costs);
+		_cleanup_buf_ struct buf labels = BUF_INIT(4096);
 
+		metrics_container(&labels, container);
 		if (container)
-			put_lines(out, row, last->known, container, costs);
+			put_lines(out, row, last->known, &labels, costs);
 	}
+}
+
+/* Writes a row of the processes that are chosen, and of all others together. */
+static void write_series(struct buf *out, const struct measure *row, const void *stats)
+{
+	const struct figures *figures = stats;
+	const struct last_costs *last = figures->costs;
+	_cleanup_buf_ struct buf others = BUF_INIT(64);
+	struct cost_row costs = {0};
+
+	if (!last || !last->series || !last->series->all)
+		return;
+	for (size_t i = 0; i < last->series->count; i++) {
+		const struct series_entry *entry = &last->series->all[i];
+		_cleanup_buf_ struct buf labels = BUF_INIT(4096);
+
+		buf_printf(&labels, ",pid=\"%d\",comm=\"", (int)entry->row.pid);
+		metrics_label(&labels, entry->row.comm, strnlen(entry->row.comm, COMM_BYTES));
+		buf_char(&labels, '"');
+		metrics_container(&labels, cost_row_container(last->table, &entry->row));
+		cost_series_value(entry, &costs.costs);
+		put_lines(out, row, last->known, &labels, &costs);
+	}
+	buf_str(&others, ",pid=\"others\"");
+	cost_series_others(last->series, &costs.costs);
+	put_lines(out, row, last->known, &others, &costs);
 }
 
 /* Writes the host's energy by zone, since /proc was started. */
@@ -117,8 +145,31 @@ static void write_energy(struct buf *out, const struct measure *row, const void 
 			   (unsigned long long)(energy->zones[i].uj % 1000000));
 }
 
-#define SUM(cost) .at = (cost), .lines = write_sums /* the first, where a label has more */
-#define CONTAINER "container, pod, namespace"
+#define SUM(cost)    .at = (cost), .lines = write_sums /* the first, where a label has more */
+#define SERIES(cost) .at = (cost), .lines = write_series, .labels = "pid, comm, " CONTAINER
+#define CONTAINER    "container, pod, namespace"
+
+static const struct measure of_processes[] = {
+	{"process_cost_cpu_seconds_total", NULL, COUNTER,
+	 "CPU time of the processes that have used most since /proc was started (process_metrics "
+	 "in "
+	 "the conf file), each since it was chosen; pid=\"others\": of all others.",
+	 SERIES(COST_RUN)},
+	{"process_cost_runq_wait_seconds_total", NULL, COUNTER,
+	 "Time that the threads of these processes were runnable and had no CPU.",
+	 SERIES(COST_DELAY)},
+	{"process_cost_context_switches_total", NULL, COUNTER,
+	 "Switches away from the threads of these processes.", SERIES(COST_VOLUNTARY),
+	 .label = &switch_type},
+	{"process_cost_page_faults_total", NULL, COUNTER, "Page faults of these processes.",
+	 SERIES(COST_MINOR), .label = &fault_kind},
+	{"process_cost_io_bytes_total", NULL, COUNTER,
+	 "Bytes that calls of read and write, and their kin, of these processes moved.",
+	 SERIES(COST_READ_CHARS), .label = &way},
+	{"process_cost_disk_bytes_total", NULL, COUNTER,
+	 "Bytes read from disks for these processes, and bytes that will be written there.",
+	 SERIES(COST_READ_BYTES), .label = &way},
+};
 
 static const struct measure of_containers[] = {
 	{"container_cpu_seconds_total", NULL, COUNTER,
@@ -201,6 +252,8 @@ static const struct measure of_node[] = {
 	 .lines = write_energy, .labels = "zone"},
 };
 
+const struct measures process_cost_measures = {"What processes cost", "",
+					       MEASURE_ROWS(of_processes), .scope = OF_PROCESS};
 const struct measures container_cost_measures = {"What processes cost", "",
 						 MEASURE_ROWS(of_containers), .scope = OF_PROCESS};
 const struct measures node_cost_measures = {"What processes cost", "", MEASURE_ROWS(of_node),

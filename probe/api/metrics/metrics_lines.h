@@ -25,4 +25,5 @@ void sched_measures_make(void);
 /* Rows of struct figures: the state of probes, what is lost; the daemon itself; /sched; processes;
  * what each exporter tells of itself. */
 extern const struct measures state_measures, loss_measures, daemon_measures, sched_measures,
-	process_measures, container_cost_measures, node_cost_measures, standard_measures;
+	process_measures, process_cost_measures, container_cost_measures, node_cost_measures,
+	standard_measures;

@@ -4,7 +4,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from accounts import watch
+from accounts import COUNTING, PROBES as COSTS, watch
 from helpers import Target, program, wait_for
 from javas import CLASSES, javas
 from pyroscope_double import Pyroscope
@@ -34,7 +34,7 @@ def busy_daemon():
             daemon.send(server, pids=pids, probes=(*PROBES, "event:forks"), mem_fault_bytes=4096, thread_frame=1,
                         events={"forks": "t:sched:sched_process_fork"})
             Sched(daemon).run(*SCHED_PROBES, snoopers={"proc_id": pids})
-            watch(daemon)
+            watch(daemon, probes=COSTS + COUNTING)
             wait_windows(server, 2, PROBES)
             wait_for(lambda: set(pids) <= set(daemon.processes()), why="all are sampled")
             yield daemon

@@ -6,7 +6,8 @@ from urllib.parse import urlencode
 
 from helpers import wait_for
 
-PROBES = ("proc_cpu", "proc_sched", "proc_fault", "proc_io")
+PROBES = ("proc_cpu", "proc_sched", "proc_fault", "proc_io")  # the kernel has their numbers
+COUNTING = ("proc_wakeup", "proc_softirq", "proc_pagecache")  # programs of ours count
 
 
 def put(profiler, doc, status=200):

@@ -1,8 +1,10 @@
 """Metrics as Prometheus' own tools see them: the linter, the examples of alerts, each panel of the dashboard."""
 import json
+import re
 import shutil
 import socket
 import subprocess
+import time
 import urllib.parse
 import urllib.request
 
@@ -54,6 +56,38 @@ def test_the_linter_has_nothing_to_say(profiler, start):
     status, said = promtool("check", "metrics", text=profiler.get("/metrics").text)
     told = [line for line in said.splitlines() if "stackprobe_bpf_runtime_seconds " not in line]
     assert status == 0 or not told, said
+
+
+def test_series_of_processes_and_of_the_others_are_the_nodes(profiler, start):
+    """And no series decreases, while others come and go and are chosen."""
+    profiler.conf.write_text(profiler.conf.read_text().replace("process_metrics = -1;", ""))  # 16
+    profiler.stop()
+    profiler.start()
+    watch(profiler)
+    seen = {}
+
+    def look():
+        text = profiler.get("/metrics").text
+        found = {labels: float(value) for labels, value in re.findall(r"^stackprobe_process_cost_cpu_seconds_total{(.*)} (.*)$", text, re.M)}
+        if not found:
+            return False
+        node = float(re.search(r"^stackprobe_node_process_cpu_seconds_total (.*)$", text, re.M)[1])
+        for labels, value in found.items():
+            assert value >= seen.get(labels, 0) or value == 0, labels
+        assert found['pid="others"'] >= seen.get('pid="others"', 0)
+        seen.update(found)
+        assert len(found) <= 17 and sum(found.values()) <= node + 1e-6
+        return found
+
+    wait_for(look, why="series")
+    target = start("spin", 60)
+    end = time.monotonic() + 8
+    while time.monotonic() < end:
+        subprocess.run(["sh", "-c", "for i in 1 2 3 4 5; do /bin/true; done"], check=True)
+        look()
+        time.sleep(0.3)
+    (mine,) = [value for labels, value in look().items() if f'pid="{target.pid}"' in labels]
+    assert mine > 1
 
 
 class Prometheus:

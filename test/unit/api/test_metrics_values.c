@@ -374,6 +374,36 @@ static void what_processes_cost(void **state)
 	assert_int_equal(cost_table_new(&table, engine_containers(api->services.engine)), 0);
 	last.table = table;
 	assert_lines(&container_cost_measures, &figures, "");
+	assert_lines(&process_cost_measures, &figures, "");
+	struct series_entry entry = {.row = {.pid = 7, .comm = "a\"b"}};
+	for (uint64_t i = 0; i < COSTS; i++)
+		entry.row.costs.of[i] = 2 + i;
+	const struct cost_series series = {.all = &entry, .count = 1, .sum = last.sum.costs};
+	last.series = &series;
+	assert_lines(
+		&process_cost_measures, &figures,
+		"process_cost_cpu_seconds_total{pid=\"7\",comm=\"a\\\"b\"} 0.000000002\n"
+		"process_cost_cpu_seconds_total{pid=\"others\"} 0.000000008\n"
+		"process_cost_runq_wait_seconds_total{pid=\"7\",comm=\"a\\\"b\"} 0.000000005\n"
+		"process_cost_runq_wait_seconds_total{pid=\"others\"} 0.000000008\n"
+		"process_cost_context_switches_total{pid=\"7\",comm=\"a\\\"b\",type=\"voluntary\"} "
+		"3\n"
+		"process_cost_context_switches_total{pid=\"7\",comm=\"a\\\"b\",type="
+		"\"involuntary\"} 4\n"
+		"process_cost_context_switches_total{pid=\"others\",type=\"voluntary\"} 8\n"
+		"process_cost_context_switches_total{pid=\"others\",type=\"involuntary\"} 8\n"
+		"process_cost_page_faults_total{pid=\"7\",comm=\"a\\\"b\",kind=\"minor\"} 8\n"
+		"process_cost_page_faults_total{pid=\"7\",comm=\"a\\\"b\",kind=\"major\"} 9\n"
+		"process_cost_page_faults_total{pid=\"others\",kind=\"minor\"} 8\n"
+		"process_cost_page_faults_total{pid=\"others\",kind=\"major\"} 8\n"
+		"process_cost_io_bytes_total{pid=\"7\",comm=\"a\\\"b\",direction=\"read\"} 12\n"
+		"process_cost_io_bytes_total{pid=\"7\",comm=\"a\\\"b\",direction=\"write\"} 13\n"
+		"process_cost_io_bytes_total{pid=\"others\",direction=\"read\"} 8\n"
+		"process_cost_io_bytes_total{pid=\"others\",direction=\"write\"} 8\n"
+		"process_cost_disk_bytes_total{pid=\"7\",comm=\"a\\\"b\",direction=\"read\"} 14\n"
+		"process_cost_disk_bytes_total{pid=\"7\",comm=\"a\\\"b\",direction=\"write\"} 15\n"
+		"process_cost_disk_bytes_total{pid=\"others\",direction=\"read\"} 8\n"
+		"process_cost_disk_bytes_total{pid=\"others\",direction=\"write\"} 8\n");
 	assert_lines(&node_cost_measures, &figures,
 		     "node_process_cpu_seconds_total 0.000000010\n"
 		     "node_runq_wait_seconds_total 0.000000013\n"

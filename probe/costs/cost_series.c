@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "costs/cost_series.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+static void subtract_sums(struct cost_sums *from, const struct cost_sums *less)
+{
+	for (int i = 0; i < COSTS; i++)
+		from->of[i] -= less->of[i] < from->of[i] ? less->of[i] : from->of[i];
+}
+
+void cost_series_value(const struct series_entry *entry, struct cost_sums *sums)
+{
+	*sums = entry->row.costs;
+	subtract_sums(sums, &entry->base);
+}
+
+void cost_series_others(const struct cost_series *series, struct cost_sums *sums)
+{
+	*sums = series->sum;
+	subtract_sums(sums, &series->gone);
+	for (size_t i = 0; i < series->count; i++) {
+		struct cost_sums own;
+
+		cost_series_value(&series->all[i], &own);
+		subtract_sums(sums, &own);
+	}
+}
+
+/* Takes a process out of those that are chosen; the last one gets its place. */
+static void drop_entry(struct cost_series *series, size_t place)
+{
+	struct cost_sums own;
+
+	cost_series_value(&series->all[place], &own);
+	cost_sums_add(&series->gone, &own);
+	series->all[place] = series->all[--series->count];
+}
+
+static bool is_same(const struct cost_row *a, const struct cost_row *b)
+{
+	return a->pid == b->pid && a->start_ns == b->start_ns;
+}
+
+/* Brings the chosen up to date; who has no row any more is chosen no more. */
+static void follow_rows(struct cost_series *series, const struct cost_rows *rows)
+{
+	for (size_t i = series->count; i-- > 0;) {
+		const struct cost_row *row = cost_rows_find(rows, &series->all[i].row);
+
+		if (!row) {
+			drop_entry(series, i);
+			continue;
+		}
+		series->all[i].row = *row;
+		series->all[i].row.more = NULL;
+	}
+}
+
+static int compare_runs(const void *a, const void *b)
+{
+	const struct cost_row *left = *(const struct cost_row *const *)a;
+	const struct cost_row *right = *(const struct cost_row *const *)b;
+	uint64_t left_ns = left->costs.of[COST_RUN], right_ns = right->costs.of[COST_RUN];
+
+	if (left_ns != right_ns)
+		return left_ns > right_ns ? -1 : 1;
+	return left->pid < right->pid ? -1 : left->pid > right->pid;
+}
+
+static bool is_chosen(const struct cost_series *series, const struct cost_row *row)
+{
+	for (size_t i = 0; i < series->count; i++) {
+		if (is_same(&series->all[i].row, row))
+			return true;
+	}
+	return false;
+}
+
+/* Returns the place of the chosen one with the least CPU time. */
+static size_t least_of(const struct cost_series *series)
+{
+	size_t least = 0;
+
+	for (size_t i = 1; i < series->count; i++) {
+		if (series->all[i].row.costs.of[COST_RUN] <
+		    series->all[least].row.costs.of[COST_RUN])
+			least = i;
+	}
+	return least;
+}
+
+static void choose_row(struct cost_series *series, const struct cost_row *row, size_t most)
+{
+	while (series->count >= most)
+		drop_entry(series, least_of(series));
+	series->all[series->count] = (struct series_entry){*row, row->costs};
+	series->all[series->count++].row.more = NULL;
+}
+
+int cost_series_update(struct cost_series *series, const struct cost_rows *rows, size_t most)
+{
+	_cleanup_free_ const struct cost_row **ranked = calloc(rows->count + 1, sizeof(*ranked));
+	size_t count = 0;
+
+	most = most < COST_SERIES_MAX ? most : COST_SERIES_MAX;
+	if (!series->all)
+		series->all = calloc(COST_SERIES_MAX, sizeof(*series->all));
+	if (!ranked || !series->all)
+		return -ENOMEM;
+	series->sum = (struct cost_sums){0};
+	for (size_t i = 0; i < rows->count; i++) {
+		cost_sums_add(&series->sum, &rows->all[i].costs);
+		if (rows->all[i].pid)
+			ranked[count++] = &rows->all[i];
+	}
+	qsort(ranked, count, sizeof(*ranked), compare_runs);
+	follow_rows(series, rows);
+	while (series->count > most)
+		drop_entry(series, least_of(series));
+	for (size_t i = 0; i < count && i < most; i++) {
+		if (!is_chosen(series, ranked[i]))
+			choose_row(series, ranked[i], most);
+	}
+	return 0;
+}
+
+void cost_series_done(struct cost_series *series)
+{
+	free(series->all);
+	*series = (struct cost_series){0};
+}
