@@ -58,8 +58,10 @@ int number_disk(uint64_t disk);
 int own_folio(uint64_t folio, uint32_t bytes, uint32_t part);
 int end_half(uint64_t number, uint32_t bytes, uint32_t is_last, uint64_t ns);
 int own_run(uint64_t page, uint32_t offset, uint32_t bytes, uint32_t part);
+int own_next(uint64_t vec, uint32_t vec_at, uint32_t left, uint32_t part);
 int own_pages(uint64_t bio, uint32_t part);
 int end_run(uint64_t page, uint32_t offset, uint32_t bytes, uint32_t is_last, uint64_t ns);
+int end_next(uint64_t vec, uint64_t at, uint32_t bytes, uint32_t is_last, uint64_t ns);
 int end_pages(uint64_t bio, uint32_t bytes, uint32_t is_last, uint64_t ns);
 int end_bio_part(uint64_t address, uint32_t left, uint32_t is_whole, uint64_t ns, uint32_t bytes);
 
@@ -220,16 +222,32 @@ __noinline int own_run(uint64_t page, uint32_t offset, uint32_t bytes, uint32_t 
 	return found | own_folio(last, sum, part);
 }
 
-/* Begins the way of a bio's folios. Returns the same; WRITTEN_BACK if one of the runs is. */
+/* Begins the way of the folios of the next run. Returns a step with own_run()'s bits. */
+__noinline int own_next(uint64_t vec, uint32_t vec_at, uint32_t left, uint32_t part)
+{
+	const struct page_walk walk = {vec, vec_at, left};
+	struct page_run run = {};
+
+	if (!page_run_read(&walk, &run))
+		return 0;
+	return page_step(&run) | own_run(run.page, run.offset, run.bytes, part);
+}
+
+/* Begins the way of a bio's folios. Returns the same bits; WRITTEN_BACK if one of the runs is. */
 __noinline int own_pages(uint64_t bio, uint32_t part)
 {
-	struct page_run run = {};
 	struct page_walk walk;
 	uint32_t found = 0;
 
 	page_walk_begin(&walk, (const struct bio *)bio, bio_bytes((const struct bio *)bio));
-	for (int i = 0; i < RUNS_MAX && page_walk_next(&walk, &run); i++)
-		found |= own_run(run.page, run.offset, run.bytes, part);
+	for (int i = 0; i < RUNS_MAX && walk.left; i++) {
+		uint32_t step = own_next(walk.vec, walk.vec_at, walk.left, part);
+
+		if (!step)
+			break;
+		found |= step & STEP_OWN;
+		page_walk_on(&walk, step);
+	}
 	if (walk.left && found & OWNED)
 		count_loss(LOST_UNMEASURED, PROBE_BLKIO, 1);
 	return found;
@@ -260,16 +278,34 @@ __noinline int end_run(uint64_t page, uint32_t offset, uint32_t bytes, uint32_t 
 	return end_half(last | FOLIO_WRITTEN, sum, is_last, each * sum);
 }
 
+/* Counts the bytes of the next run of a bio of `bytes` bytes. `at`: bytes of its struct bio_vec
+ * that were walked, and below these 32 bits the bio's that are still to be. Returns a step. */
+__noinline int end_next(uint64_t vec, uint64_t at, uint32_t bytes, uint32_t is_last, uint64_t ns)
+{
+	const struct page_walk walk = {vec, at >> 32, at};
+	struct page_run run = {};
+
+	if (!page_run_read(&walk, &run))
+		return 0;
+	end_run(run.page, run.offset, run.bytes, is_last && run.bytes == walk.left,
+		ns * run.bytes / (bytes ? bytes : 1));
+	return page_step(&run);
+}
+
 /* Counts bytes of a bio that have come to their end. */
 __noinline int end_pages(uint64_t bio, uint32_t bytes, uint32_t is_last, uint64_t ns)
 {
-	struct page_run run = {};
 	struct page_walk walk;
 
 	page_walk_begin(&walk, (const struct bio *)bio, bytes);
-	for (int i = 0; i < RUNS_MAX && page_walk_next(&walk, &run); i++)
-		end_run(run.page, run.offset, run.bytes, is_last && !walk.left,
-			ns * run.bytes / bytes);
+	for (int i = 0; i < RUNS_MAX && walk.left; i++) {
+		uint32_t step = end_next(walk.vec, (uint64_t)walk.vec_at << 32 | walk.left, bytes,
+					 is_last, ns);
+
+		if (!step)
+			break;
+		page_walk_on(&walk, step);
+	}
 	return 0;
 }
 

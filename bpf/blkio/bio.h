@@ -137,6 +137,7 @@ struct page_run {
 	uint64_t page;	 /* address of the first struct page */
 	uint32_t offset; /* in the first page */
 	uint32_t bytes;	 /* up to RUN_PAGES pages */
+	uint32_t ends;	 /* 1: its struct bio_vec ends with it */
 };
 
 /* A walk through the memory of a bio, run by run. */
@@ -145,6 +146,30 @@ struct page_walk {
 	uint32_t vec_at; /* bytes of it that were walked */
 	uint32_t left;	 /* bytes that are still to be walked */
 };
+
+/*
+ * A step of such a walk, as a function returns it that the verifier follows once, instead of once a
+ * turn of the loop: the bytes of the run, whether the struct bio_vec ends with it, and two bits of
+ * the function's own. 0: there is no run.
+ */
+#define STEP_OWN   3
+#define STEP_ENDS  4
+#define STEP_SHIFT 3
+
+static __always_inline uint32_t page_step(const struct page_run *run)
+{
+	return run->bytes << STEP_SHIFT | run->ends * STEP_ENDS;
+}
+
+/* (Computed without jumps: the verifier would follow both ways of each.) */
+static __always_inline void page_walk_on(struct page_walk *walk, uint32_t step)
+{
+	uint32_t done = step >> STEP_SHIFT, ends = step / STEP_ENDS & 1;
+
+	walk->left -= done;
+	walk->vec += ends * sizeof(struct bio_vec);
+	walk->vec_at = (walk->vec_at + done) & (ends - 1);
+}
 
 static __always_inline void page_walk_begin(struct page_walk *walk, const struct bio *bio,
 					    uint32_t bytes)
@@ -160,14 +185,13 @@ static __always_inline uint64_t page_behind(uint64_t page, uint64_t count)
 	return page + count * bpf_core_type_size(struct page);
 }
 
-/* Goes on to the next run. Returns false if the walk has ended, or the memory's list can't be
- * read. */
-static __always_inline bool page_walk_next(struct page_walk *walk, struct page_run *run)
+/* Reads the run that begins there. Returns false if the memory's list can't be read. */
+static __always_inline bool page_run_read(const struct page_walk *walk, struct page_run *run)
 {
 	struct bio_vec vec = {};
 	uint64_t at;
 
-	if (!walk->left || bpf_probe_read_kernel(&vec, sizeof(vec), (const void *)walk->vec) ||
+	if (bpf_probe_read_kernel(&vec, sizeof(vec), (const void *)walk->vec) ||
 	    vec.bytes <= walk->vec_at)
 		return false;
 	at = (uint64_t)vec.offset + walk->vec_at;
@@ -178,12 +202,7 @@ static __always_inline bool page_walk_next(struct page_walk *walk, struct page_r
 		run->bytes = vec.bytes - walk->vec_at;
 	if (run->bytes > walk->left)
 		run->bytes = walk->left;
-	walk->left -= run->bytes;
-	walk->vec_at += run->bytes;
-	if (walk->vec_at >= vec.bytes) {
-		walk->vec += sizeof(vec);
-		walk->vec_at = 0;
-	}
+	run->ends = walk->vec_at + run->bytes >= vec.bytes;
 	return true;
 }
 
