@@ -67,7 +67,7 @@ static int add_entries(struct cost_counts *counts, enum cost_counter which,
 static int read_processes(struct cost_counts *counts, enum cost_counter which, int fd)
 {
 	_cleanup_free_ struct cost_counter_key *keys = calloc(AT_ONCE, sizeof(*keys));
-	_cleanup_free_ char *values = calloc(AT_ONCE, sizeof(union counter_values));
+	_cleanup_free_ void *values = calloc(AT_ONCE, sizeof(union counter_values));
 	uint32_t position, *last = NULL;
 	int r = 0, added = 0;
 

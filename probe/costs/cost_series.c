@@ -60,15 +60,19 @@ static void follow_rows(struct cost_series *series, const struct cost_rows *rows
 	}
 }
 
+/* A row by its CPU time. */
+struct ranked_row {
+	const struct cost_row *row;
+	uint64_t run_ns;
+};
+
 static int compare_runs(const void *a, const void *b)
 {
-	const struct cost_row *left = *(const struct cost_row *const *)a;
-	const struct cost_row *right = *(const struct cost_row *const *)b;
-	uint64_t left_ns = left->costs.of[COST_RUN], right_ns = right->costs.of[COST_RUN];
+	const struct ranked_row *left = a, *right = b;
 
-	if (left_ns != right_ns)
-		return left_ns > right_ns ? -1 : 1;
-	return left->pid < right->pid ? -1 : left->pid > right->pid;
+	if (left->run_ns != right->run_ns)
+		return left->run_ns > right->run_ns ? -1 : 1;
+	return left->row->pid < right->row->pid ? -1 : left->row->pid > right->row->pid;
 }
 
 static bool is_chosen(const struct cost_series *series, const struct cost_row *row)
@@ -103,7 +107,7 @@ static void choose_row(struct cost_series *series, const struct cost_row *row, s
 
 int cost_series_update(struct cost_series *series, const struct cost_rows *rows, size_t most)
 {
-	_cleanup_free_ const struct cost_row **ranked = calloc(rows->count + 1, sizeof(*ranked));
+	_cleanup_free_ struct ranked_row *ranked = calloc(rows->count + 1, sizeof(*ranked));
 	size_t count = 0;
 
 	most = most < COST_SERIES_MAX ? most : COST_SERIES_MAX;
@@ -115,15 +119,16 @@ int cost_series_update(struct cost_series *series, const struct cost_rows *rows,
 	for (size_t i = 0; i < rows->count; i++) {
 		cost_sums_add(&series->sum, &rows->all[i].costs);
 		if (rows->all[i].pid)
-			ranked[count++] = &rows->all[i];
+			ranked[count++] =
+				(struct ranked_row){&rows->all[i], rows->all[i].costs.of[COST_RUN]};
 	}
 	qsort(ranked, count, sizeof(*ranked), compare_runs);
 	follow_rows(series, rows);
 	while (series->count > most)
 		drop_entry(series, least_of(series));
 	for (size_t i = 0; i < count && i < most; i++) {
-		if (!is_chosen(series, ranked[i]))
-			choose_row(series, ranked[i], most);
+		if (!is_chosen(series, ranked[i].row))
+			choose_row(series, ranked[i].row, most);
 	}
 	return 0;
 }

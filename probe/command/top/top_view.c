@@ -55,6 +55,7 @@ static void put_spark(const struct top_canvas *canvas, unsigned row, unsigned co
 	static const char *const ascii[SPARK_STEPS + 1] = {" ", ".", ".", ":", "-",
 							   "=", "+", "*", "#"};
 	char text[TOP_PAST * 4] = "";
+	size_t len = 0;
 
 	if (row >= canvas->rows || column + TOP_PAST > canvas->columns)
 		return;
@@ -63,7 +64,8 @@ static void put_spark(const struct top_canvas *canvas, unsigned row, unsigned co
 		int step = share > 0 ? 1 + (int)(share * (SPARK_STEPS - 1) + 0.5) : 0;
 
 		step = step > SPARK_STEPS ? SPARK_STEPS : step;
-		strcat(text, canvas->is_utf8 ? blocks[step] : ascii[step]);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s",
+					canvas->is_utf8 ? blocks[step] : ascii[step]);
 	}
 	canvas->put(canvas->arg, row, column, look, text);
 }
