@@ -20,12 +20,12 @@ uint64_t lost_events;
 static __always_inline COST_COUNTER *counters_of(struct task_struct *task)
 {
 	static const COST_COUNTER none;
-	struct cost_counter_key key = {
-		BPF_CORE_READ(task, group_leader, start_boottime),
-		BPF_CORE_READ(task, tgid),
-	};
-	COST_COUNTER *counters = bpf_map_lookup_elem(&cost_counters, &key);
+	struct cost_counter_key key = {.tgid = BPF_CORE_READ(task, tgid)};
+	COST_COUNTER *counters;
 
+	if (key.tgid) /* each idle task has a start of its own */
+		key.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	counters = bpf_map_lookup_elem(&cost_counters, &key);
 	if (counters)
 		return counters;
 	bpf_map_update_elem(&cost_counters, &key, &none, BPF_NOEXIST);

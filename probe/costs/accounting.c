@@ -11,7 +11,8 @@
 #include "base/log.h"
 #include "costs/counting.h"
 
-#define FRESH_NS NS_PER_S /* /metrics have no reading made more often */
+#define FRESH_NS	 NS_PER_S /* /metrics have no reading made more often */
+#define ENERGY_PERIOD_NS (60 * NS_PER_S)
 
 struct cost_wait {
 	struct accounting *accounting;
@@ -37,12 +38,14 @@ struct accounting {
 	int error;			  /* of the last one */
 
 	struct counting counting; /* what programs of ours count */
-	struct energy *energy;	  /* NULL: the host has no counters of it */
+	/* of the reading under way: since when these counted, and the processes that had ended */
+	uint64_t counted_from_ns[COST_COUNTERS], ends;
+	struct energy *energy; /* NULL: the host has no counters of it */
 
 	bool has_base; /* what was before the start is known */
 	struct cost_rows base;
 	struct cost_series series; /* of /metrics */
-	struct loop_timer period;
+	struct loop_timer period, energy_period;
 	struct cost_wait *waits[COST_WAITS_MAX];
 };
 
@@ -52,6 +55,16 @@ static void serve_waits(struct accounting *accounting);
 static uint64_t period_ns(const struct accounting *accounting)
 {
 	return (uint64_t)accounting->wanted.params.proc.report_period_s * NS_PER_S;
+}
+
+/* A counter of energy may begin again at 0 after some minutes. */
+static void read_energy(void *arg)
+{
+	struct accounting *accounting = arg;
+
+	energy_read(accounting->energy, loop_now_ns());
+	loop_timer_set(accounting->setup.loop, &accounting->energy_period,
+		       loop_now_ns() + ENERGY_PERIOD_NS);
 }
 
 static void period_ends(void *arg)
@@ -74,18 +87,34 @@ int accounting_new(struct accounting **ret, const struct accounting_setup *setup
 	accounting->wanted.params.proc = setup->defaults;
 	accounting->period =
 		(struct loop_timer){.expired = period_ends, .arg = accounting, .name = "proc"};
+	accounting->energy_period =
+		(struct loop_timer){.expired = read_energy, .arg = accounting, .name = "proc"};
 	*ret = accounting;
 	return 0;
 }
 
 /* ---- what it does ---- */
 
+static bool is_counting(const struct accounting *accounting)
+{
+	for (int i = 0; i < COST_COUNTERS; i++) {
+		if (accounting->counting.from_ns[i])
+			return true;
+	}
+	return false;
+}
+
 static void take_ended(void *arg, const struct ended_cost *ended)
 {
 	struct accounting *accounting = arg;
 
-	if (accounting->table)
-		cost_table_end(accounting->table, ended);
+	if (!accounting->table)
+		return;
+	cost_table_end(accounting->table, ended);
+	/* What programs of ours counted of the ended is read before their rows are folded. */
+	if (is_counting(accounting) &&
+	    cost_table_unfolded(accounting->table) >= 2 * COST_ENDED_KEPT)
+		start_reading(accounting);
 }
 
 static bool is_running(const struct accounting *accounting)
@@ -165,6 +194,7 @@ static void turn_off(struct accounting *accounting)
 	cost_rows_done(&accounting->base);
 	cost_series_done(&accounting->series);
 	energy_close(TAKE_PTR(accounting->energy));
+	loop_timer_cancel(accounting->setup.loop, &accounting->energy_period);
 	accounting->has_base = false;
 	accounting->read_ns = 0;
 	loop_timer_cancel(accounting->setup.loop, &accounting->period);
@@ -178,7 +208,9 @@ static int turn_on(struct accounting *accounting, struct why *why)
 		return 0;
 	why_set(why, "no memory");
 	int r = energy_open(&accounting->energy, ENERGY_ROOT);
-	if (r < 0 && r != -ENOENT)
+	if (r == 0)
+		read_energy(accounting);
+	else if (r != -ENOENT)
 		log_warn("proc: the host's energy can't be read: %s", strerror(-r));
 	r = cost_table_new(&accounting->table, engine_containers(accounting->setup.engine));
 	if (r == 0)
@@ -261,6 +293,32 @@ static void begin_base(struct accounting *accounting)
 	accounting->has_base = copy_rows(accounting, &accounting->base) == 0;
 }
 
+/* Returns whether what a reading has of our programs' counts is of programs that count no more. */
+static bool is_stale(const struct accounting *accounting)
+{
+	for (int i = 0; i < COST_COUNTERS; i++) {
+		if (accounting->counting.from_ns[i] != accounting->counted_from_ns[i])
+			return true;
+	}
+	return false;
+}
+
+/* Takes what a reading found, and forgets what needs not be read again. */
+static int take_rows(struct accounting *accounting, const struct cost_reading *reading)
+{
+	struct cost_reading mine = *reading;
+	int r;
+
+	if (is_stale(accounting))
+		mine.counts = (struct cost_counts){0};
+	r = cost_table_take(accounting->table, &mine);
+	if (r == 0)
+		r = counting_forget(&accounting->counting, accounting->table, &mine.counts,
+				    accounting->ends);
+	cost_table_fold(accounting->table);
+	return r;
+}
+
 static void take_reading(void *arg, const struct cost_reading *reading)
 {
 	struct accounting *accounting = arg;
@@ -270,11 +328,9 @@ static void take_reading(void *arg, const struct cost_reading *reading)
 	if (!accounting->table)
 		return;
 	tracer_costs_poll(engine_tracer(accounting->setup.engine));
-	cost_table_expect(accounting->table, false);
+	cost_table_hold(accounting->table, is_counting(accounting));
 	if (reading->error == 0)
-		accounting->error = cost_table_take(accounting->table, reading);
-	if (accounting->error == 0)
-		counting_forget(&accounting->counting, accounting->table, &reading->counts);
+		accounting->error = take_rows(accounting, reading);
 	if (accounting->error < 0)
 		log_error("proc: what processes cost can't be read: %s",
 			  strerror(-accounting->error));
@@ -302,7 +358,10 @@ static void start_reading(struct accounting *accounting)
 	if (accounting->is_reading || !accounting->table)
 		return;
 	accounting->is_reading = true;
-	cost_table_expect(accounting->table, true);
+	cost_table_hold(accounting->table, true);
+	accounting->ends = cost_table_ends(accounting->table);
+	memcpy(accounting->counted_from_ns, accounting->counting.from_ns,
+	       sizeof(accounting->counted_from_ns));
 	accounting->readings++;
 	accounting->began_ns = loop_now_ns();
 	accounting->began_real_ns = clock_ns(CLOCK_REALTIME);

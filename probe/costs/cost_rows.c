@@ -85,12 +85,17 @@ static void subtract_folded(struct cost_rows *rows, const struct cost_row *befor
 		subtract_row(sum, &(struct cost_row){.costs = before->costs, .more = before->more});
 }
 
+static void subtract_count(uint64_t *from, uint64_t less)
+{
+	*from -= less < *from ? less : *from;
+}
+
 static void subtract_cpus(struct cost_rows *rows, const struct cost_rows *before)
 {
 	for (size_t i = 0; i < rows->cpus_count && i < before->cpus_count; i++) {
 		for (int j = 0; j < SOFTIRQS; j++) {
-			rows->cpus[i].count[j] -= before->cpus[i].count[j];
-			rows->cpus[i].ns[j] -= before->cpus[i].ns[j];
+			subtract_count(&rows->cpus[i].count[j], before->cpus[i].count[j]);
+			subtract_count(&rows->cpus[i].ns[j], before->cpus[i].ns[j]);
 		}
 	}
 }
@@ -103,7 +108,7 @@ static void subtract_pairs(struct cost_rows *rows, const struct cost_rows *befor
 				sizeof(*before->pairs), pair_compare);
 
 		if (old)
-			rows->pairs[i].count -= old->count;
+			subtract_count(&rows->pairs[i].count, old->count);
 	}
 }
 

@@ -13,10 +13,13 @@ struct cost_series {
 		struct cost_row
 			row; /* as of the last update; of what programs of ours count, nothing */
 		struct cost_sums base; /* what it had when it was chosen */
+		bool is_over;	       /* it has ended, and /metrics have had it since */
 	} * all;		       /* owned */
 	size_t count;
 	struct cost_sums gone; /* what processes had that were chosen once */
-	struct cost_sums sum;  /* of all processes, at the last update */
+	struct cost_sums rest; /* all others' costs, as of the last update */
+	struct cost_sums
+		others; /* what was added to these; it stays if a row is selected no more */
 };
 
 #define COST_SERIES_MAX 1000
@@ -25,8 +28,7 @@ struct cost_series {
  * -ENOMEM. */
 int cost_series_update(struct cost_series *series, const struct cost_rows *rows, size_t most);
 
-/* Fill in what a chosen process has cost since then; and all those that aren't chosen. */
+/* Fills in what a chosen process has cost since then. What all others have is series->others. */
 void cost_series_value(const struct series_entry *entry, struct cost_sums *sums);
-void cost_series_others(const struct cost_series *series, struct cost_sums *sums);
 
 void cost_series_done(struct cost_series *series);

@@ -30,7 +30,7 @@ struct cost_table {
 	struct map *rows;   /* struct row_key -> struct cost_entry */
 	struct map *groups; /* struct cgroup_key -> struct known_cgroup *, with a reference */
 	uint64_t reading;
-	bool expects; /* a reading is under way */
+	bool holds; /* no row may be folded */
 	uint64_t order,
 		folded; /* processes that have ended; and those without a row of their own */
 	struct host_times host;	     /* at the last reading */
@@ -170,17 +170,16 @@ static void fold_row(struct cost_table *table, const struct cost_row *row, struc
 	}
 }
 
-/* Folds the processes that ended first, so that COST_ENDED_KEPT stay. */
-static void fold_old(struct cost_table *table)
+void cost_table_fold(struct cost_table *table)
 {
 	_cleanup_free_ struct cost_row *old = NULL;
 	const struct cost_entry *entry;
 	const struct row_key *key;
 	size_t count = 0;
 
-	if (table->expects || table->order - table->folded <= COST_ENDED_KEPT)
+	if (cost_table_unfolded(table) <= COST_ENDED_KEPT)
 		return;
-	old = calloc(table->order - table->folded, sizeof(*old));
+	old = calloc(cost_table_unfolded(table), sizeof(*old));
 	if (!old)
 		return; /* they stay for now */
 	map_each (table->rows, pos, key, entry) {
@@ -198,9 +197,19 @@ static void fold_old(struct cost_table *table)
 	table->folded += count;
 }
 
-void cost_table_expect(struct cost_table *table, bool expects)
+void cost_table_hold(struct cost_table *table, bool holds)
 {
-	table->expects = expects;
+	table->holds = holds;
+}
+
+uint64_t cost_table_ends(const struct cost_table *table)
+{
+	return table->order;
+}
+
+uint64_t cost_table_unfolded(const struct cost_table *table)
+{
+	return table->order - table->folded;
 }
 
 int cost_table_end(struct cost_table *table, const struct ended_cost *ended)
@@ -213,8 +222,8 @@ int cost_table_end(struct cost_table *table, const struct ended_cost *ended)
 	if (!entry->order)
 		entry->order = ++table->order;
 	entry->row.has_ended = true;
-	if (table->order - table->folded >= 2 * COST_ENDED_KEPT)
-		fold_old(table);
+	if (!table->holds && cost_table_unfolded(table) >= 2 * COST_ENDED_KEPT)
+		cost_table_fold(table);
 	return 0;
 }
 
@@ -294,12 +303,13 @@ static int take_counts(struct cost_table *table, const struct cost_counts *count
 	return r;
 }
 
-bool cost_table_has_ended(const struct cost_table *table, const struct cost_counter_key *key)
+bool cost_table_has_ended(const struct cost_table *table, const struct cost_counter_key *key,
+			  uint64_t ends)
 {
 	const struct row_key row = {.start_ns = key->start_ns, .pid = key->tgid};
 	const struct cost_entry *entry = map_get(table->rows, &row);
 
-	return entry && entry->order;
+	return entry && entry->order && entry->order <= ends;
 }
 
 void cost_table_clear(struct cost_table *table, enum cost_counter which)
@@ -341,7 +351,6 @@ int cost_table_take(struct cost_table *table, const struct cost_reading *reading
 	if (r >= 0)
 		r = take_counts(table, &reading->counts);
 	end_unseen(table);
-	fold_old(table);
 	return r < 0 ? r : 0;
 }
 

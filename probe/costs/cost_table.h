@@ -20,17 +20,26 @@ int cost_table_new(struct cost_table **ret, struct containers *containers);
 void cost_table_free(struct cost_table *table);
 
 /*
- * Tells whether a reading is under way. Until it has come no row is folded: the reading may have a
- * process that ended meanwhile, which would be counted twice.
+ * Tells whether no row may be folded when a process ends: while a reading is under way, which may
+ * have a process that ended meanwhile, and would be counted twice; and while programs of ours
+ * count, whose counts of a process are read after its end.
  */
-void cost_table_expect(struct cost_table *table, bool expects);
+void cost_table_hold(struct cost_table *table, bool holds);
+
+/* Folds rows of processes that ended long ago, after a reading. */
+void cost_table_fold(struct cost_table *table);
+
+/* Returns how many processes have ended so far; and of these, those that have rows of their own. */
+uint64_t cost_table_ends(const struct cost_table *table);
+uint64_t cost_table_unfolded(const struct cost_table *table);
 
 /* Takes a reading, or a process that has ended. Return 0 or -ENOMEM. */
 int cost_table_take(struct cost_table *table, const struct cost_reading *reading);
 int cost_table_end(struct cost_table *table, const struct ended_cost *ended);
 
-/* Returns whether a process is known, and has ended: nothing is counted of it any more. */
-bool cost_table_has_ended(const struct cost_table *table, const struct cost_counter_key *key);
+/* Returns whether a process is known, and was among the first `ends` that ended. */
+bool cost_table_has_ended(const struct cost_table *table, const struct cost_counter_key *key,
+			  uint64_t ends);
 
 /* Returns the keys of the cgroups that are known; the caller frees them. NULL: none, or no memory.
  */

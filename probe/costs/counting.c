@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "costs/counting.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 enum cost_probe counting_probe(enum cost_counter which)
@@ -46,14 +49,44 @@ int counting_open(const struct counting *counting, struct cost_source *source)
 	return r;
 }
 
-void counting_forget(const struct counting *counting, const struct cost_table *table,
-		     const struct cost_counts *counts)
+static int compare_pids(const void *a, const void *b)
 {
-	for (size_t i = 0; i < counts->count; i++) {
-		if (!cost_table_has_ended(table, &counts->all[i].key))
-			continue;
-		for (int j = 0; j < COST_COUNTERS; j++)
-			tracer_counter_forget(counting->tracer, (enum cost_counter)j,
-					      &counts->all[i].key);
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Forgets the pairs of processes that have ended, whose pids are sorted. */
+static void forget_pairs(const struct counting *counting, const struct cost_counts *counts,
+			 const uint32_t *ended, size_t ended_count)
+{
+	for (size_t i = 0; ended_count && i < counts->pairs_count; i++) {
+		const struct wake_pair *pair = &counts->pairs[i].pair;
+
+		if (bsearch(&pair->waker, ended, ended_count, sizeof(*ended), compare_pids) ||
+		    bsearch(&pair->woken, ended, ended_count, sizeof(*ended), compare_pids))
+			tracer_counter_forget_pair(counting->tracer, pair);
 	}
+}
+
+int counting_forget(const struct counting *counting, const struct cost_table *table,
+		    const struct cost_counts *counts, uint64_t ends)
+{
+	_cleanup_free_ uint32_t *ended = calloc(counts->count + 1, sizeof(*ended));
+	size_t ended_count = 0;
+
+	if (!ended)
+		return -ENOMEM;
+	for (size_t i = 0; i < counts->count; i++) {
+		const struct cost_counter_key *key = &counts->all[i].key;
+
+		if (!cost_table_has_ended(table, key, ends))
+			continue;
+		ended[ended_count++] = (uint32_t)key->tgid;
+		for (int j = 0; j < COST_COUNTERS; j++)
+			tracer_counter_forget(counting->tracer, (enum cost_counter)j, key);
+	}
+	qsort(ended, ended_count, sizeof(*ended), compare_pids);
+	forget_pairs(counting, counts, ended, ended_count);
+	return 0;
 }

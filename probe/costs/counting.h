@@ -24,6 +24,9 @@ void counting_stop(struct counting *counting, enum cost_counter which);
  * called in any case. */
 int counting_open(const struct counting *counting, struct cost_source *source);
 
-/* Forgets what was counted of processes that have ended, and that the table has. */
-void counting_forget(const struct counting *counting, const struct cost_table *table,
-		     const struct cost_counts *counts);
+/*
+ * Forgets what was counted of processes that were among the first `ends` that ended: the table has
+ * all of it. Their pairs are forgotten, too. Returns 0 or -ENOMEM.
+ */
+int counting_forget(const struct counting *counting, const struct cost_table *table,
+		    const struct cost_counts *counts, uint64_t ends);

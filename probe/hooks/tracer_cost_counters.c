@@ -222,6 +222,12 @@ void tracer_counter_forget(struct tracer *tracer, enum cost_counter which,
 		bpf_map_delete_elem(tracer->counters[which].by_process, key);
 }
 
+void tracer_counter_forget_pair(struct tracer *tracer, const struct wake_pair *pair)
+{
+	if (tracer->counters[COUNTER_WAKE].bpf)
+		bpf_map_delete_elem(tracer->counters[COUNTER_WAKE].beside, pair);
+}
+
 uint64_t tracer_counter_lost(const struct tracer *tracer, enum cost_counter which)
 {
 	return tracer->counters[which].bpf ? *tracer->counters[which].lost : 0;

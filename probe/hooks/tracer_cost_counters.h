@@ -32,6 +32,9 @@ int tracer_counter_open(const struct tracer *tracer, enum cost_counter which,
 void tracer_counter_forget(struct tracer *tracer, enum cost_counter which,
 			   const struct cost_counter_key *key);
 
+/* Forgets a pair of which one has ended. */
+void tracer_counter_forget_pair(struct tracer *tracer, const struct wake_pair *pair);
+
 /* Returns the events of processes that found no room, since it was started. */
 uint64_t tracer_counter_lost(const struct tracer *tracer, enum cost_counter which);
 

@@ -289,6 +289,13 @@ static void reload_api(struct server *server, struct conf *fresh)
 	if (strcmp(fresh->bind_addr, old->bind_addr) == 0 && fresh->port == old->port &&
 	    (server->at[LISTENER_API] || !fresh->bind_addr[0]))
 		return;
+	if (!fresh->bind_addr[0] && (!server->at[LISTENER_SOCKET] || !fresh->rest.socket[0])) {
+		log_error("SIGHUP: there is no socket, so it goes on listening on %s:%d",
+			  old->bind_addr, server->port);
+		memcpy(fresh->bind_addr, old->bind_addr, sizeof(fresh->bind_addr));
+		fresh->port = old->port;
+		return;
+	}
 	if (!fresh->bind_addr[0]) {
 		close_listener(server, LISTENER_API);
 		server->port = 0;
@@ -337,7 +344,9 @@ static void reload_socket(struct server *server, struct conf *fresh)
 		return;
 	if (fresh->rest.socket[0] && open_socket(server, fresh->rest.socket, &why) == 0)
 		return;
-	if (fresh->rest.socket[0]) {
+	if (!fresh->rest.socket[0] && !server->at[LISTENER_API])
+		why_set(&why, "SIGHUP: there is no TCP address");
+	if (fresh->rest.socket[0] || !server->at[LISTENER_API]) {
 		log_error("%s; the socket stays as it was", why.text);
 		swap_texts(&fresh->rest.socket, &old->socket);
 	} else if (server->at[LISTENER_SOCKET]) {

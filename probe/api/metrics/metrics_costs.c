@@ -128,7 +128,7 @@ static void write_series(struct buf *out, const struct measure *row, const void 
 		put_lines(out, row, last->known, &labels, &costs);
 	}
 	buf_str(&others, ",pid=\"others\"");
-	cost_series_others(last->series, &costs.costs);
+	costs.costs = last->series->others;
 	put_lines(out, row, last->known, &others, &costs);
 }
 

@@ -190,7 +190,8 @@ static double busy_share(const struct cost_answer *answer)
 static void put_energy(struct json *json, const struct cost_answer *answer)
 {
 	const struct energy_counts *energy = &answer->rows->energy;
-	double packages_uj = (double)energy_of_packages(energy);
+	double span_ns = (double)(answer->rows->time_ns - answer->from_ns);
+	double packages_uj = energy_of_time(answer) * span_ns * (double)answer->rows->host.cpus;
 	double active_uj = packages_uj * busy_share(answer);
 
 	json_object(json, "energy");

@@ -22,11 +22,11 @@ struct client_request {
 
 struct daemon_client {
 	CURLM *multi;
-	struct client_place place;
+	const char *socket;
 	struct client_request *requests[REQUESTS];
 };
 
-int client_new(struct daemon_client **ret, const struct client_place *place, struct why *why)
+int client_new(struct daemon_client **ret, const char *socket, struct why *why)
 {
 	struct daemon_client *client;
 
@@ -42,7 +42,7 @@ int client_new(struct daemon_client **ret, const struct client_place *place, str
 		why_set(why, "no memory");
 		return -ENOMEM;
 	}
-	client->place = *place;
+	client->socket = socket;
 	*ret = client;
 	return 0;
 }
@@ -123,13 +123,10 @@ static size_t take_body(char *data, size_t size, size_t count, void *arg)
 /* Prepares the transfer. Returns false if an option is refused. */
 static bool set_options(struct client_request *request, const char *url)
 {
-	const struct client_place *place = &request->client->place;
-	CURLoption where =
-		place->is_abstract ? CURLOPT_ABSTRACT_UNIX_SOCKET : CURLOPT_UNIX_SOCKET_PATH;
 	CURL *easy = request->easy;
 	int bad = 0;
 
-	bad |= curl_easy_setopt(easy, where, place->socket);
+	bad |= curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, request->client->socket);
 	bad |= curl_easy_setopt(easy, CURLOPT_URL, url);
 	bad |= curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
 	bad |= curl_easy_setopt(easy, CURLOPT_PROXY, "");
@@ -206,7 +203,7 @@ static void end_request(struct client_request *request, CURLcode code)
 
 	if (code == CURLE_COULDNT_CONNECT) {
 		error = -ECONNREFUSED;
-		why_set(&why, "no daemon listens at %s", request->client->place.socket);
+		why_set(&why, "no daemon listens at %s", request->client->socket);
 	} else if (code != CURLE_OK) {
 		error = -EIO;
 		why_set(&why, "the daemon's answer broke off: %s", curl_easy_strerror(code));

@@ -13,18 +13,12 @@
 
 #define CLIENT_BODY_MAX ((size_t)64 << 20)
 
-/* Where the daemon listens. */
-struct client_place {
-	const char *socket; /* its path, or its name in the abstract namespace; borrowed */
-	bool is_abstract;
-};
-
 struct daemon_client;
 struct client_request;
 
-/* Creates it; the caller owns *ret. Returns 0, or a negative errno and a sentence in `why`:
- * libcurl can't be loaded. */
-int client_new(struct daemon_client **ret, const struct client_place *place, struct why *why);
+/* Creates it for the socket at that path (borrowed); the caller owns *ret. Returns 0, or a negative
+ * errno and a sentence in `why`: libcurl can't be loaded. */
+int client_new(struct daemon_client **ret, const char *socket, struct why *why);
 /* Ends its requests, done() isn't called, and frees it (NULL: nothing). */
 void client_free(struct daemon_client *client);
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,21 +27,21 @@ static const char conf[] = "global = { log_level = \"warn\"; probes_init = \"\";
 			   " state_dir = \"\"; };\n"
 			   "rest_api_server = { bind_addr = \"\"; socket = \"\"; };\n";
 
-/* Returns a socket that listens at a name that the kernel chooses (unix(7), autobind). */
-static int open_socket(char name[PRIVATE_NAME_BYTES])
+/* Returns a socket that listens in a new folder. (Not in the abstract namespace, whose names
+ * containers of this network namespace can use.) */
+static int open_socket(struct private_daemon *daemon)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	socklen_t bytes = sizeof(address);
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(sa_family_t)) < 0 ||
-	    listen(fd, 16) < 0 || getsockname(fd, (struct sockaddr *)&address, &bytes) < 0)
+	snprintf(daemon->folder, sizeof(daemon->folder), "%s/stackprobe-top-XXXXXX",
+		 access("/run", W_OK) == 0 ? "/run" : "/tmp");
+	if (fd < 0 || !mkdtemp(daemon->folder))
 		return -errno;
-	size_t len = bytes - offsetof(struct sockaddr_un, sun_path) - 1;
-	if (address.sun_path[0] || len >= PRIVATE_NAME_BYTES)
-		return -EIO;
-	memcpy(name, address.sun_path + 1, len);
-	name[len] = '\0';
+	snprintf(daemon->socket, sizeof(daemon->socket), "%.48s/api.sock", daemon->folder);
+	memcpy(address.sun_path, daemon->socket, sizeof(daemon->socket));
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 16) < 0)
+		return -errno;
 	return TAKE_FD(fd);
 }
 
@@ -73,7 +72,7 @@ __attribute__((noreturn)) static void run_daemon(int socket_fd, int conf_fd, int
 int private_daemon_start(struct private_daemon *daemon, struct why *why)
 {
 	/* Descriptors above those that the child's get, so that none is overwritten. */
-	_cleanup_close_ int listening = open_socket(daemon->socket);
+	_cleanup_close_ int listening = open_socket(daemon);
 	_cleanup_close_ int socket_fd = fcntl(listening, F_DUPFD_CLOEXEC, 16);
 	_cleanup_close_ int conf_made = memfd_create("conf", MFD_CLOEXEC);
 	_cleanup_close_ int conf_fd = fcntl(conf_made, F_DUPFD_CLOEXEC, 16);
@@ -114,6 +113,10 @@ void private_daemon_explain(const struct private_daemon *daemon, struct why *why
 
 void private_daemon_stop(struct private_daemon *daemon)
 {
+	if (daemon->folder[0]) {
+		unlink(daemon->socket);
+		rmdir(daemon->folder);
+	}
 	if (!daemon->pid)
 		return;
 	kill(daemon->pid, SIGTERM);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A daemon of one's own, as a child: it restores and keeps nothing, writes no files, and listens at
- * one Unix socket in the abstract namespace, where the kernel tells who asks. It ends with its
- * parent. Main thread only, before there is another one.
+ * one Unix socket, in a folder that nobody else may enter. It ends with its parent. Main thread
+ * only, before there is another one.
  */
 #pragma once
 
@@ -10,12 +10,12 @@
 
 #include "base/why.h"
 
-#define PRIVATE_NAME_BYTES 108
+#define PRIVATE_PATH_BYTES 64
 
 struct private_daemon {
-	pid_t pid;			 /* 0: there is none */
-	int log_fd;			 /* what it has logged */
-	char socket[PRIVATE_NAME_BYTES]; /* its name, without the NUL in front */
+	pid_t pid;						     /* 0: there is none */
+	int log_fd;						     /* what it has logged */
+	char folder[PRIVATE_PATH_BYTES], socket[PRIVATE_PATH_BYTES]; /* paths */
 };
 
 /* Starts it. Returns 0, or a negative errno and a sentence in `why`. */

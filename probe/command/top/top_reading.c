@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "costs/cost_kind.h"
 
 static void delete_json(cJSON **json)
@@ -51,10 +50,22 @@ static void read_costs(struct top_cost *cost, const cJSON *row)
 		cost->costs.of[i] = count_of(row, cost_name(i));
 }
 
-/* Reads whose a row is: the first of these keys that the row has names it. */
+/* Adds a part of a name behind those that are there. */
+static void add_part(char name[OWNER_BYTES], const cJSON *row, const char *key)
+{
+	char part[OWNER_BYTES];
+	size_t len = strlen(name);
+
+	copy_member(part, row, key);
+	if (part[0])
+		snprintf(name + len, OWNER_BYTES - len, "%s%s", len ? "/" : "", part);
+}
+
+/* Reads whose a row is. The same name of a container or a pod in another pod or namespace is
+ * another one. */
 static void read_owner(struct top_owner *owner, const cJSON *row, const char *group)
 {
-	static const char *const names[] = {"cgroup", "container", "pod"};
+	bool of_container = strcmp(group, "container") == 0;
 
 	owner->pid = (pid_t)count_of(row, "pid");
 	owner->processes = owner->pid ? 1 : count_of(row, "processes");
@@ -63,10 +74,14 @@ static void read_owner(struct top_owner *owner, const cJSON *row, const char *gr
 	copy_member(owner->name, row, "comm");
 	if (strcmp(group, "pid") == 0)
 		copy_member(owner->container, row, "container");
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(group, names[i]) == 0)
-			copy_member(owner->name, row, names[i]);
+	if (strcmp(group, "cgroup") == 0)
+		copy_member(owner->name, row, "cgroup");
+	if (of_container || strcmp(group, "pod") == 0) {
+		add_part(owner->name, row, "namespace");
+		add_part(owner->name, row, "pod");
 	}
+	if (of_container)
+		add_part(owner->name, row, "container");
 }
 
 static int read_rows(struct top_reading *reading, const cJSON *json)

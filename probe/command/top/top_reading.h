@@ -9,7 +9,7 @@
 
 #include "bpf/shared/process_cost.h"
 
-#define OWNER_BYTES 96
+#define OWNER_BYTES 256
 
 /* Whose a row is. Texts are printable ASCII: what else a target put there is '?'. */
 struct top_owner {

@@ -26,7 +26,6 @@ static bool listens_at(const char *path)
 int top_source_open(struct top_source *source, const struct top_options *options, struct why *why)
 {
 	const char *path = options->socket ? options->socket : REST_SOCKET;
-	struct client_place place = {.socket = path};
 
 	if (options->socket && !listens_at(path)) {
 		why_set(why, "no daemon listens at %s: %s", path, strerror(errno));
@@ -37,12 +36,12 @@ int top_source_open(struct top_source *source, const struct top_options *options
 
 		if (r < 0)
 			return r;
-		place = (struct client_place){source->own.socket, true};
+		path = source->own.socket;
 		snprintf(source->name, sizeof(source->name), "a daemon of its own");
 	} else {
 		snprintf(source->name, sizeof(source->name), "the daemon at %s", path);
 	}
-	return client_new(&source->client, &place, why);
+	return client_new(&source->client, path, why);
 }
 
 void top_source_close(struct top_source *source)

@@ -191,6 +191,14 @@ static const char *name_of(const struct top_row *row, const struct top_layout *l
 	return layout->by_pid ? "(ended before)" : "(none)";
 }
 
+/* Returns the end of a name that has no room: of paths and pods that tells more than the begin. */
+static const char *end_of(const char *name, const struct top_layout *layout)
+{
+	size_t len = strlen(name), room = layout->name_width - 1;
+
+	return !layout->by_pid && len > room ? name + len - room : name;
+}
+
 static void put_cells(const struct top_view *view, const struct top_canvas *canvas,
 		      const struct top_layout *layout, const struct top_row *row, unsigned line,
 		      enum top_look look)
@@ -224,7 +232,7 @@ static void put_row(const struct top_view *view, const struct top_canvas *canvas
 	if (number)
 		put_text(canvas, line, 0, look, "%*llu ", NUMBER_WIDTH - 1, number);
 	put_text(canvas, line, NUMBER_WIDTH, look, "%-*.*s", (int)layout->name_width,
-		 (int)layout->name_width - 1, name_of(row, layout));
+		 (int)layout->name_width - 1, end_of(name_of(row, layout), layout));
 	put_spark(canvas, line, layout->spark, look == LOOK_PLAIN ? LOOK_BUSY : look,
 		  &row->past[0][column], TOP_COLUMNS, largest);
 	put_cells(view, canvas, layout, row, line, look);

@@ -39,7 +39,8 @@ def test_energy_goes_by_the_time_on_cpus(profiler, start, counters):
     energy, host = said["energy"], said["host"]
     assert energy["uj"] == {"package-0": 21_000_000, "package-0/core": 5_000_000, "package-0/dram": 700_000}
     assert 9.9e9 < energy["span_ns"] < 40e9
-    assert abs(energy["active_estimate_uj"] + energy["idle_estimate_uj"] - 21_000_000) <= 2
+    of_answer = 21_000_000 * (said["until"] - said["from"]) * 1e9 / energy["span_ns"]
+    assert abs(energy["active_estimate_uj"] + energy["idle_estimate_uj"] - of_answer) <= 0.002 * of_answer
     (row,) = [row for row in said["rows"] if row.get("pid") == target.pid]
     share = row["run_ns"] / (energy["span_ns"] * host["cpus"])
     assert abs(row["energy_estimate_uj"] - 21_000_000 * share) <= 21

@@ -219,7 +219,7 @@ static void metrics_have_each_row_and_nothing_else(void **state)
 
 	api_put(api, "/sched",
 		"{\"cmd\":{\"probe\":[\"runqlat\",\"runqlen\",\"runqslower\",\"cpudist\","
-		"\"offcpudist\"]},\"state\":\"running\"}");
+		"\"offcpudist\",\"firstrun\"]},\"state\":\"running\"}");
 	scripted->hists_rows[0] = (struct hist_row){.hist = {.slots = {1, 2, 3}}};
 	scripted->hists_count = 1;
 	scripted->lengths.slots[1] = 1;

@@ -378,7 +378,9 @@ static void what_processes_cost(void **state)
 	struct series_entry entry = {.row = {.pid = 7, .comm = "a\"b"}};
 	for (uint64_t i = 0; i < COSTS; i++)
 		entry.row.costs.of[i] = 2 + i;
-	const struct cost_series series = {.all = &entry, .count = 1, .sum = last.sum.costs};
+	struct cost_series series = {.all = &entry, .count = 1};
+	for (uint64_t i = 0; i < COSTS; i++)
+		series.others.of[i] = 8;
 	last.series = &series;
 	assert_lines(
 		&process_cost_measures, &figures,

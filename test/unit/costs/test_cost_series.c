@@ -72,10 +72,7 @@ static int64_t series_of(pid_t pid)
 
 static uint64_t others(void)
 {
-	struct cost_sums sums;
-
-	cost_series_others(&test.series, &sums);
-	return sums.of[COST_RUN];
+	return test.series.others.of[COST_RUN];
 }
 
 static void those_with_the_most_time_are_chosen_and_begin_at_zero(void **state)
@@ -132,6 +129,61 @@ static void one_that_ended_leaves_no_gap_and_no_step(void **state)
 	assert_int_equal(others(), before);
 }
 
+static void one_that_has_ended_is_shown_once_more(void **state)
+{
+	(void)state;
+	set_row(1, 10);
+	set_row(2, 30);
+	update(1);
+	set_row(2, 37);
+	test.room[1].has_ended = true;
+	update(1);
+	assert_int_equal(series_of(2), 7);
+	update(1);
+	assert_int_equal(series_of(2), -1);
+	assert_int_equal(series_of(1), 0);
+	update(1);
+	assert_int_equal(series_of(2), -1); /* it is not chosen again */
+	assert_int_equal(others(), 40);
+}
+
+static void rows_that_are_selected_no_more_take_nothing_away(void **state)
+{
+	(void)state;
+	set_row(1, 10);
+	set_row(2, 30);
+	set_row(3, 5);
+	update(1);
+	assert_int_equal(others(), 45);
+	remove_row(1); /* it has another name now */
+	update(1);
+	assert_int_equal(others(), 45);
+	set_row(3, 9);
+	update(1);
+	assert_int_equal(others(), 49);
+	set_row(2, 90);
+	update(1);
+	remove_row(2); /* which was chosen: what it had is no other's */
+	update(1);
+	assert_int_equal(others(), 49);
+	set_row(3, 11);
+	update(1);
+	assert_int_equal(others(), 49); /* it is chosen itself now, and was at 9 */
+}
+
+static void a_pid_that_is_used_again_has_one_series(void **state)
+{
+	(void)state;
+	set_row(1, 100);
+	update(2);
+	test.room[0].has_ended = true;
+	test.room[test.rows.count++] =
+		(struct cost_row){.pid = 1, .start_ns = 2, .costs = {.of = {[COST_RUN] = 7}}};
+	update(2);
+	assert_int_equal(test.series.count, 1);
+	assert_int_equal(test.series.all[0].row.start_ns, 2);
+}
+
 static void fewer_may_be_asked_for_later(void **state)
 {
 	(void)state;
@@ -181,6 +233,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_that_overtakes_takes_the_place_of_the_least,
 						begin, end),
 		cmocka_unit_test_setup_teardown(one_that_ended_leaves_no_gap_and_no_step, begin,
+						end),
+		cmocka_unit_test_setup_teardown(one_that_has_ended_is_shown_once_more, begin, end),
+		cmocka_unit_test_setup_teardown(rows_that_are_selected_no_more_take_nothing_away,
+						begin, end),
+		cmocka_unit_test_setup_teardown(a_pid_that_is_used_again_has_one_series, begin,
 						end),
 		cmocka_unit_test_setup_teardown(fewer_may_be_asked_for_later, begin, end),
 		cmocka_unit_test_setup_teardown(no_sum_decreases_whatever_comes, begin, end),

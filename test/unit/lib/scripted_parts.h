@@ -493,6 +493,12 @@ void tracer_counter_forget(struct tracer *tracer, enum cost_counter which,
 	(void)key;
 }
 
+void tracer_counter_forget_pair(struct tracer *tracer, const struct wake_pair *pair)
+{
+	(void)tracer;
+	(void)pair;
+}
+
 uint64_t tracer_counter_lost(const struct tracer *tracer, enum cost_counter which)
 {
 	(void)tracer;

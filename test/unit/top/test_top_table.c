@@ -180,6 +180,19 @@ static void groups_have_the_number_of_their_processes(void **state)
 	assert_non_null(strstr(text, "     40 (none)"));
 }
 
+static void containers_of_one_name_in_two_pods_are_two(void **state)
+{
+	(void)state;
+	take(1, "container",
+	     "{\"processes\":1,\"container\":\"web\",\"pod\":\"a\",\"namespace\":\"shop\",\"run_"
+	     "ns\":5},"
+	     "{\"processes\":2,\"container\":\"web\",\"pod\":\"b\",\"namespace\":\"shop\",\"run_"
+	     "ns\":9}");
+	assert_int_equal(table.shown, 2);
+	assert_string_equal(table.rows[0].owner.name, "shop/b/web");
+	assert_non_null(strstr(draw("container", 100), "shop/a/web"));
+}
+
 static void values_fit_their_cells(void **state)
 {
 	static const struct {
@@ -251,6 +264,8 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(no_line_is_longer_than_the_screen, begin, end),
 		cmocka_unit_test_setup_teardown(groups_have_the_number_of_their_processes, begin,
+						end),
+		cmocka_unit_test_setup_teardown(containers_of_one_name_in_two_pods_are_two, begin,
 						end),
 		cmocka_unit_test_setup_teardown(values_fit_their_cells, begin, end),
 		cmocka_unit_test_setup_teardown(what_a_target_wrote_can_not_move_the_cursor, begin,
