@@ -124,6 +124,44 @@ static void a_port_that_is_taken_leaves_the_old_one(void **state)
 	assert_int_equal(status_at(api, before, HEALTHZ), 200);
 }
 
+static void the_tcp_address_can_be_closed_and_opened_again(void **state)
+{
+	struct scripted_api *api = *state;
+	int before = server_port(api->server);
+	struct conf fresh;
+
+	read_conf(api, &fresh);
+	fresh.bind_addr[0] = '\0';
+	reload(api, &fresh);
+	assert_int_equal(server_port(api->server), 0);
+	assert_true(is_refused(before));
+	assert_int_equal(api_get(api, "/healthz")->status, 200); /* at the socket */
+	read_conf(api, &fresh);
+	strcpy(fresh.bind_addr, "127.0.0.1");
+	reload(api, &fresh);
+	assert_int_equal(status_at(api, server_port(api->server), HEALTHZ), 200);
+}
+
+static void the_last_address_is_never_closed(void **state)
+{
+	struct scripted_api *api = *state;
+	int before = server_port(api->server);
+	struct conf fresh;
+
+	read_conf(api, &fresh);
+	fresh.bind_addr[0] = fresh.rest.socket[0] = '\0';
+	reload(api, &fresh);
+	assert_int_equal(server_port(api->server), before);
+	assert_string_equal(api->conf.bind_addr, "127.0.0.1");
+	assert_int_equal(status_at(api, before, HEALTHZ), 200); /* the socket is closed now */
+	read_conf(api, &fresh);
+	free(fresh.rest.socket);
+	fresh.rest.socket = strdup("");
+	fresh.bind_addr[0] = '\0';
+	reload(api, &fresh);
+	assert_int_equal(status_at(api, before, HEALTHZ), 200);
+}
+
 static void a_second_address_has_metrics_alone(void **state)
 {
 	struct scripted_api *api = *state;
@@ -327,6 +365,8 @@ int main(void)
 		NOBODY(a_port_that_is_taken_leaves_the_old_one),
 		NOBODY(a_second_address_has_metrics_alone),
 		NOBODY(a_second_address_that_is_taken_leaves_what_was),
+		NOBODY(the_tcp_address_can_be_closed_and_opened_again),
+		NOBODY(the_last_address_is_never_closed),
 		NOBODY(the_socket_moves_with_its_path),
 		NOBODY(a_path_that_cannot_be_had_leaves_the_old_socket),
 		NOBODY(other_rules_end_connections_that_wait),
