@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from accounts import COUNTING, PROBES as PROC_PROBES
 from helpers import BIN, wait_for
 from sched_client import PROBES
 from seccomp import BPF, PERF_EVENT_OPEN, forbidding, needs_filters
@@ -128,7 +129,7 @@ def test_json_has_its_shape(needs_bpf):
 def test_probes_of_sched_and_proc_have_a_row_each(needs_bpf):
     found = report()
     assert [row["name"] for row in found.doc["sched"]] == PROBES
-    assert [row["name"] for row in found.doc["proc"]] == ["proc_cpu", "proc_sched", "proc_fault", "proc_io"]
+    assert {row["name"] for row in found.doc["proc"]} == {*PROC_PROBES, *COUNTING}
     for row in found.doc["sched"] + found.doc["proc"]:
         assert row["state"] in STATES and row["reason"]
         assert set(row["needs"]) <= set(found.rows)

@@ -133,7 +133,8 @@ def test_compiled_code_has_the_names_that_the_agent_tells(session, java):
     assert MISSING in process["runtime"] and process["java_agent"] == "attached"
     assert found.total >= ENOUGH
     assert found.share("right") >= RIGHT, found.text(4)
-    assert found.share("wrong", "line") <= 0.01, found.text(4)
+    # A sample is one of a number that is drawn: three standard errors.
+    assert found.share("wrong", "line") <= 0.01 + 3 * (0.01 / found.total) ** 0.5, found.text(4)
 
 
 @each_java
