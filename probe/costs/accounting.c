@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "costs/accounting.h"
+#include "costs/accounting_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,48 +9,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "costs/counting.h"
 
 #define FRESH_NS	 NS_PER_S /* /metrics have no reading made more often */
 #define ENERGY_PERIOD_NS (60 * NS_PER_S)
-
-struct cost_wait {
-	struct accounting *accounting;
-	struct cost_asking asking;
-	uint64_t of_reading;	 /* it is served by this one or a later one */
-	bool wants_reading;	 /* else its time runs */
-	bool has_before;	 /* its time has begun */
-	struct cost_rows before; /* of a measurement */
-	struct loop_timer end;
-};
-
-struct accounting {
-	struct accounting_setup setup;
-	struct spec wanted;
-	bool told;
-
-	struct cost_table *table; /* NULL: nothing runs */
-	bool is_reading;
-	uint64_t readings; /* number of those that were started */
-	uint64_t read_ns,
-		real_ns; /* when the last one that ended began: CLOCK_MONOTONIC; since 1970 */
-	uint64_t began_ns, began_real_ns; /* the one under way */
-	int error;			  /* of the last one */
-
-	struct counting counting; /* what programs of ours count */
-	/* of the reading under way: since when these counted, and the processes that had ended */
-	uint64_t counted_from_ns[COST_COUNTERS], ends;
-	struct energy *energy; /* NULL: the host has no counters of it */
-
-	bool has_base; /* what was before the start is known */
-	struct cost_rows base;
-	struct cost_series series; /* of /metrics */
-	struct loop_timer period, energy_period;
-	struct cost_wait *waits[COST_WAITS_MAX];
-};
-
-static void start_reading(struct accounting *accounting);
-static void serve_waits(struct accounting *accounting);
 
 static uint64_t period_ns(const struct accounting *accounting)
 {
@@ -73,7 +34,7 @@ static void period_ends(void *arg)
 
 	loop_timer_set(accounting->setup.loop, &accounting->period,
 		       loop_now_ns() + period_ns(accounting));
-	start_reading(accounting);
+	accounting_begin_reading(accounting);
 }
 
 int accounting_new(struct accounting **ret, const struct accounting_setup *setup)
@@ -114,10 +75,10 @@ static void take_ended(void *arg, const struct ended_cost *ended)
 	/* What programs of ours counted of the ended is read before their rows are folded. */
 	if (is_counting(accounting) &&
 	    cost_table_unfolded(accounting->table) >= 2 * COST_ENDED_KEPT)
-		start_reading(accounting);
+		accounting_begin_reading(accounting);
 }
 
-static bool is_running(const struct accounting *accounting)
+bool accounting_is_running(const struct accounting *accounting)
 {
 	return accounting->told && accounting->wanted.running && accounting->wanted.probes;
 }
@@ -137,7 +98,7 @@ static bool wants_counter(const struct accounting *accounting, enum cost_counter
 {
 	enum cost_probe probe = counting_probe(which);
 
-	if (is_running(accounting) && accounting->wanted.probes & 1u << probe)
+	if (accounting_is_running(accounting) && accounting->wanted.probes & 1u << probe)
 		return true;
 	for (int i = 0; i < COST_WAITS_MAX; i++) {
 		if (accounting->waits[i] && accounting->waits[i]->asking.probe == probe)
@@ -166,8 +127,7 @@ static void stop_counters(struct accounting *accounting)
 	}
 }
 
-/* Has what these probes need counted. */
-static int start_counters(struct accounting *accounting, uint32_t probes, struct why *why)
+int accounting_start_counters(struct accounting *accounting, uint32_t probes, struct why *why)
 {
 	for (int i = 0; i < COST_COUNTERS; i++) {
 		enum cost_counter which = (enum cost_counter)i;
@@ -200,7 +160,7 @@ static void turn_off(struct accounting *accounting)
 	loop_timer_cancel(accounting->setup.loop, &accounting->period);
 }
 
-static int turn_on(struct accounting *accounting, struct why *why)
+int accounting_turn_on(struct accounting *accounting, struct why *why)
 {
 	const struct cost_events events = {take_ended, accounting};
 
@@ -230,10 +190,10 @@ void accounting_free(struct accounting *accounting)
 	free(accounting);
 }
 
-static void settle_feature(struct accounting *accounting)
+void accounting_settle(struct accounting *accounting)
 {
 	stop_counters(accounting);
-	if (!is_running(accounting)) {
+	if (!accounting_is_running(accounting)) {
 		cost_rows_done(&accounting->base);
 		cost_series_done(&accounting->series);
 		accounting->has_base = false;
@@ -245,14 +205,14 @@ static void settle_feature(struct accounting *accounting)
 
 int accounting_apply(struct accounting *accounting, const struct spec *spec, struct why *why)
 {
-	bool runs = spec->running && spec->probes, ran = is_running(accounting);
+	bool runs = spec->running && spec->probes, ran = accounting_is_running(accounting);
 
 	if (runs) {
-		int r = turn_on(accounting, why);
+		int r = accounting_turn_on(accounting, why);
 		if (r == 0)
-			r = start_counters(accounting, spec->probes, why);
+			r = accounting_start_counters(accounting, spec->probes, why);
 		if (r < 0) {
-			settle_feature(accounting);
+			accounting_settle(accounting);
 			return r;
 		}
 	}
@@ -265,18 +225,17 @@ int accounting_apply(struct accounting *accounting, const struct spec *spec, str
 	if (runs != ran)
 		log_info("proc %s", runs ? "started" : "stopped");
 	if (runs && !ran)
-		start_reading(accounting);
+		accounting_begin_reading(accounting);
 	if (runs)
 		loop_timer_set(accounting->setup.loop, &accounting->period,
 			       loop_now_ns() + period_ns(accounting));
-	settle_feature(accounting);
+	accounting_settle(accounting);
 	return 0;
 }
 
 /* ---- readings ---- */
 
-/* Copies all rows, and the host's energy. */
-static int copy_rows(const struct accounting *accounting, struct cost_rows *rows)
+int accounting_copy_rows(const struct accounting *accounting, struct cost_rows *rows)
 {
 	int r = cost_table_copy(accounting->table, rows);
 
@@ -285,12 +244,26 @@ static int copy_rows(const struct accounting *accounting, struct cost_rows *rows
 	return r;
 }
 
+int accounting_copy_since(const struct accounting *accounting, const struct cost_rows *before,
+			  enum cost_group by, struct cost_rows *rows)
+{
+	*rows = (struct cost_rows){.time_ns = accounting->real_ns};
+	int r = accounting_copy_rows(accounting, rows);
+
+	if (r < 0)
+		return r;
+	cost_rows_subtract(rows, before);
+	if (accounting->told)
+		cost_rows_select(rows, accounting->table, accounting->wanted.snoopers);
+	return cost_rows_group(rows, accounting->table, by);
+}
+
 static void begin_base(struct accounting *accounting)
 {
-	if (accounting->has_base || !is_running(accounting))
+	if (accounting->has_base || !accounting_is_running(accounting))
 		return;
 	accounting->base.time_ns = accounting->real_ns;
-	accounting->has_base = copy_rows(accounting, &accounting->base) == 0;
+	accounting->has_base = accounting_copy_rows(accounting, &accounting->base) == 0;
 }
 
 /* Returns whether what a reading has of our programs' counts is of programs that count no more. */
@@ -339,8 +312,8 @@ static void take_reading(void *arg, const struct cost_reading *reading)
 	accounting->read_ns = accounting->began_ns;
 	accounting->real_ns = accounting->began_real_ns;
 	begin_base(accounting);
-	serve_waits(accounting);
-	settle_feature(accounting);
+	accounting_serve_waits(accounting);
+	accounting_settle(accounting);
 }
 
 static void fail_reading(struct accounting *accounting, int error)
@@ -350,7 +323,7 @@ static void fail_reading(struct accounting *accounting, int error)
 	take_reading(accounting, &failed);
 }
 
-static void start_reading(struct accounting *accounting)
+void accounting_begin_reading(struct accounting *accounting)
 {
 	struct cost_source source;
 	size_t count;
@@ -379,206 +352,7 @@ static void start_reading(struct accounting *accounting)
 		fail_reading(accounting, r);
 }
 
-/* ---- answers ---- */
-
-static void forget_wait(struct cost_wait *wait)
-{
-	struct accounting *accounting = wait->accounting;
-
-	for (int i = 0; i < COST_WAITS_MAX; i++) {
-		if (accounting->waits[i] == wait)
-			accounting->waits[i] = NULL;
-	}
-	loop_timer_cancel(accounting->setup.loop, &wait->end);
-	cost_rows_done(&wait->before);
-	free(wait);
-}
-
-static void finish_wait(struct cost_wait *wait, int error, const struct cost_answer *answer)
-{
-	struct cost_asking asking = wait->asking;
-
-	forget_wait(wait);
-	asking.done(asking.arg, error, answer);
-}
-
-/* Copies what has been counted since `before`, put together. The caller calls cost_rows_done() in
- * any case. */
-static int copy_since(const struct accounting *accounting, const struct cost_rows *before,
-		      enum cost_group by, struct cost_rows *rows)
-{
-	*rows = (struct cost_rows){.time_ns = accounting->real_ns};
-	int r = copy_rows(accounting, rows);
-
-	if (r < 0)
-		return r;
-	cost_rows_subtract(rows, before);
-	if (accounting->told)
-		cost_rows_select(rows, accounting->table, accounting->wanted.snoopers);
-	return cost_rows_group(rows, accounting->table, by);
-}
-
-/* Answers with what has been counted since `before`. Returns whether the wait goes on. */
-static bool answer_wait(struct cost_wait *wait, const struct cost_rows *before)
-{
-	bool more = wait->asking.seconds && (!wait->asking.times || --wait->asking.times);
-	struct accounting *accounting = wait->accounting;
-	struct cost_rows rows;
-	struct cost_answer answer = {
-		.table = accounting->table,
-		.rows = &rows,
-		.from_ns = before->time_ns,
-		.by = wait->asking.by < 0 ? (enum cost_group)accounting->wanted.params.proc.group_by
-					  : (enum cost_group)wait->asking.by,
-		.known = tracer_costs_known(engine_tracer(accounting->setup.engine)),
-	};
-	int r = copy_since(accounting, before, answer.by, &rows);
-
-	tracer_costs_kinds(engine_tracer(accounting->setup.engine), &answer.without_interrupts,
-			   &answer.without_steal);
-	tracer_costs_lost(engine_tracer(accounting->setup.engine), &answer.lost);
-	for (int i = 0; i < COST_COUNTERS; i++) {
-		answer.counted_from_ns[i] = accounting->counting.from_ns[i];
-		answer.counts_lost[i] = tracer_counter_lost(engine_tracer(accounting->setup.engine),
-							    (enum cost_counter)i);
-	}
-	more = more && r == 0;
-	if (more)
-		wait->asking.done(wait->asking.arg, 0, &answer);
-	else
-		finish_wait(wait, r, r == 0 ? &answer : NULL);
-	cost_rows_done(&rows);
-	return more;
-}
-
-static void time_is_over(void *arg)
-{
-	struct cost_wait *wait = arg;
-
-	wait->wants_reading = true;
-	wait->of_reading = wait->accounting->readings + 1;
-	start_reading(wait->accounting);
-}
-
-static int begin_time(struct cost_wait *wait)
-{
-	struct accounting *accounting = wait->accounting;
-
-	cost_rows_done(&wait->before);
-	wait->before.time_ns = accounting->real_ns;
-	int r = copy_rows(accounting, &wait->before);
-	if (r < 0)
-		return r;
-	wait->has_before = true;
-	wait->wants_reading = false;
-	loop_timer_set(accounting->setup.loop, &wait->end,
-		       accounting->read_ns + wait->asking.seconds * NS_PER_S);
-	return 0;
-}
-
-/* Goes on with a wait, for which a reading has come. */
-static void serve_wait(struct cost_wait *wait)
-{
-	struct accounting *accounting = wait->accounting;
-	int r = accounting->error;
-
-	if (r == 0 && wait->asking.seconds && !wait->has_before) {
-		r = begin_time(wait);
-		if (r == 0)
-			return;
-	} else if (r == 0 && wait->asking.seconds) {
-		if (!answer_wait(wait, &wait->before))
-			return;
-		r = begin_time(wait);
-		if (r == 0)
-			return;
-	} else if (r == 0 && accounting->has_base) {
-		answer_wait(wait, &accounting->base);
-		return;
-	}
-	finish_wait(wait, r ? r : -ENOENT, NULL);
-}
-
-static void serve_waits(struct accounting *accounting)
-{
-	bool more = false;
-
-	for (int i = 0; i < COST_WAITS_MAX; i++) {
-		struct cost_wait *wait = accounting->waits[i];
-
-		if (!wait || !wait->wants_reading)
-			continue;
-		if (wait->of_reading <= accounting->readings)
-			serve_wait(wait);
-		else
-			more = true;
-	}
-	if (more)
-		start_reading(accounting);
-}
-
-static struct cost_wait **free_place(struct accounting *accounting)
-{
-	for (int i = 0; i < COST_WAITS_MAX; i++) {
-		if (!accounting->waits[i])
-			return &accounting->waits[i];
-	}
-	return NULL;
-}
-
-int accounting_read(struct accounting *accounting, const struct cost_asking *asking,
-		    struct cost_wait **ret, struct why *why)
-{
-	struct cost_wait **place = free_place(accounting);
-
-	if (!place) {
-		why_set(why, "%d answers of /proc are under way already", COST_WAITS_MAX);
-		return -EBUSY;
-	}
-	if (!asking->seconds && !is_running(accounting)) {
-		why_set(why,
-			"it doesn't run: PUT it with state running first, or ask with seconds=N");
-		return -ENOENT;
-	}
-	int r = turn_on(accounting, why);
-	if (r == 0)
-		r = start_counters(accounting, asking->seconds ? 1u << asking->probe : 0, why);
-	if (r < 0) {
-		settle_feature(accounting);
-		return r;
-	}
-	struct cost_wait *wait = calloc(1, sizeof(*wait));
-	if (!wait) {
-		why_set(why, "no memory");
-		settle_feature(accounting);
-		return -ENOMEM;
-	}
-	*wait = (struct cost_wait){
-		.accounting = accounting, .asking = *asking, .wants_reading = true};
-	wait->end = (struct loop_timer){.expired = time_is_over, .arg = wait, .name = "proc"};
-	*place = *ret = wait;
-	wait->of_reading = accounting->readings + 1;
-	if (!asking->seconds && accounting->is_reading && !accounting->has_base)
-		wait->of_reading = accounting->readings;
-	start_reading(accounting);
-	return 0;
-}
-
-void cost_wait_cancel(struct cost_wait *wait)
-{
-	struct accounting *accounting = wait->accounting;
-
-	finish_wait(wait, -ECANCELED, NULL);
-	settle_feature(accounting);
-}
-
-void accounting_cancel_waits(struct accounting *accounting)
-{
-	for (int i = 0; i < COST_WAITS_MAX; i++) {
-		if (accounting->waits[i])
-			cost_wait_cancel(accounting->waits[i]);
-	}
-}
+/* ---- metrics ---- */
 
 void last_costs_done(struct last_costs *last)
 {
@@ -588,7 +362,7 @@ void last_costs_done(struct last_costs *last)
 /* Fills in the rows since the start, by container; single processes' series on the way. */
 static int fill_last(struct accounting *accounting, size_t most, struct last_costs *last)
 {
-	int r = copy_since(accounting, &accounting->base, COST_BY_PID, &last->rows);
+	int r = accounting_copy_since(accounting, &accounting->base, COST_BY_PID, &last->rows);
 
 	if (r == 0)
 		r = cost_series_update(&accounting->series, &last->rows, most);
@@ -611,7 +385,7 @@ void accounting_last(struct accounting *accounting, size_t most, struct last_cos
 	for (size_t i = 0; i < last->rows.count; i++)
 		cost_row_add(&last->sum, &last->rows.all[i]);
 	if (accounting->read_ns + FRESH_NS <= loop_now_ns())
-		start_reading(accounting);
+		accounting_begin_reading(accounting);
 }
 
 const struct spec *accounting_spec(const struct accounting *accounting)
@@ -621,7 +395,7 @@ const struct spec *accounting_spec(const struct accounting *accounting)
 
 const char *accounting_state(const struct accounting *accounting, enum cost_probe probe)
 {
-	if (!is_running(accounting) || !(accounting->wanted.probes & 1u << probe))
+	if (!accounting_is_running(accounting) || !(accounting->wanted.probes & 1u << probe))
 		return "stopped";
 	return accounting->has_base ? "running" : "arming";
 }
