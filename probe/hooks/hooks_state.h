@@ -49,3 +49,7 @@ extern const struct loadable loadable_malloc, loadable_fault;
 /* Loads the programs; those of the scheduler must be loaded. Errors as tracer_start(). */
 int tracer_times_load(struct tracer *tracer, struct why *why);
 void tracer_times_unload(struct tracer *tracer);
+
+/* Leaves out the maps of headers that an object only includes: all but `used`, which NULL ends. To
+ * be called before the object is loaded. */
+void tracer_keep_maps(struct bpf_object *object, const struct bpf_map *const *used);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "hooks/hooks_state.h"
 #include "kernel/tracer_part.h"
 #include "pagecost.skel.h"
 #include "softirq.skel.h"
@@ -15,8 +16,7 @@
 
 #define BITS(from, to) (((1ULL << (to)) - 1) & ~((1ULL << (from)) - 1))
 
-/* Leaves out the maps of headers that an object only includes. */
-static void drop_others(struct bpf_object *object, const struct bpf_map *const *used)
+void tracer_keep_maps(struct bpf_object *object, const struct bpf_map *const *used)
 {
 	struct bpf_map *map;
 
@@ -54,7 +54,7 @@ static int start_softirq(struct tracer *tracer)
 		return -errno;
 	const struct bpf_map *used[] = {bpf->maps.cost_counters, bpf->maps.softirq_cpus,
 					bpf->maps.softirq_began, NULL};
-	drop_others(bpf->obj, used);
+	tracer_keep_maps(bpf->obj, used);
 	int r = softirq_bpf__load(bpf);
 	if (r == 0)
 		r = softirq_bpf__attach(bpf);
@@ -104,7 +104,7 @@ static int start_cache(struct tracer *tracer)
 	if (!bpf)
 		return -errno;
 	const struct bpf_map *used[] = {bpf->maps.cost_counters, bpf->maps.page_reads, NULL};
-	drop_others(bpf->obj, used);
+	tracer_keep_maps(bpf->obj, used);
 	choose_hooks(bpf, tracer_ktypes(tracer));
 	int r = pagecost_bpf__load(bpf);
 	if (r == 0)
@@ -142,7 +142,7 @@ static int start_wake(struct tracer *tracer)
 	if (!bpf)
 		return -errno;
 	const struct bpf_map *used[] = {bpf->maps.cost_counters, bpf->maps.wake_pairs, NULL};
-	drop_others(bpf->obj, used);
+	tracer_keep_maps(bpf->obj, used);
 	int r = wakecost_bpf__load(bpf);
 	if (r == 0)
 		r = wakecost_bpf__attach(bpf);

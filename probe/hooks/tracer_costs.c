@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "costs.skel.h"
+#include "hooks/hooks_state.h"
 #include "hooks/tracer_cost_counters.h"
 #include "kernel/tracer_part.h"
 
@@ -21,19 +22,6 @@ struct tracer_costs {
 
 LOADABLE_FUNCTIONS(costs)
 
-/* Leaves out the maps of headers that the object only includes. */
-static void drop_others(struct costs_bpf *bpf)
-{
-	struct bpf_map *map;
-
-	bpf_object__for_each_map(map, bpf->obj)
-	{
-		if (map != bpf->maps.cost_ended && map != bpf->maps.costs_ring &&
-		    !bpf_map__is_internal(map))
-			bpf_map__set_autocreate(map, false);
-	}
-}
-
 static const struct loadable loadable_costs;
 
 static void *load_costs(const struct load_from *from)
@@ -42,7 +30,8 @@ static void *load_costs(const struct load_from *from)
 
 	if (!bpf)
 		return NULL;
-	drop_others(bpf);
+	const struct bpf_map *used[] = {bpf->maps.cost_ended, bpf->maps.costs_ring, NULL};
+	tracer_keep_maps(bpf->obj, used);
 	return tracer_loaded(&loadable_costs, bpf, costs_bpf__load(bpf));
 }
 

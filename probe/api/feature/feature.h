@@ -72,6 +72,13 @@ struct query {
 #define QUERY_NONE     (-1) /* not given */
 #define QUERY_NONSENSE (-2)
 
+/* Returns whether a number isn't given, or is 1 to `max`. */
+bool query_is_number(long long value, long long max);
+
+#define QUERY_SECONDS_MAX 600
+/* Returns what is wrong with `seconds`, `every` and `count`, a sentence; NULL: nothing. */
+const char *query_check_times(const struct query *query);
+
 /* What a request needs. */
 struct need {
 	enum role role; /* role that the client needs */

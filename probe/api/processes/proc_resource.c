@@ -15,8 +15,7 @@
 #include "costs/accounting.h"
 #include "costs/proc_params.h"
 
-#define SECONDS_MAX 600
-#define NAME_BYTES  32
+#define NAME_BYTES 32
 
 static const char *probe_name(unsigned probe)
 {
@@ -174,27 +173,6 @@ static bool find_resource(const char *name, struct proc_waiting *waiting)
 	return waiting->form;
 }
 
-static bool is_number(long long value, long long max)
-{
-	return value == QUERY_NONE || (value >= 1 && value <= max);
-}
-
-/* Returns what is wrong with the times that a query asks for, a sentence; NULL: nothing. */
-static const char *check_times(const struct query *query)
-{
-	if (!is_number(query->seconds, SECONDS_MAX))
-		return "seconds must be a number from 1 to 600";
-	if (!is_number(query->every, SECONDS_MAX))
-		return "every must be a number from 1 to 600";
-	if (!is_number(query->count, UINT32_MAX))
-		return "count must be a number from 1 to 4294967295";
-	if (query->count != QUERY_NONE && query->every == QUERY_NONE)
-		return "count needs every";
-	if (query->every != QUERY_NONE && query->seconds != QUERY_NONE)
-		return "every and seconds exclude each other";
-	return NULL;
-}
-
 /* Returns what is wrong with a query, a sentence; NULL: nothing. */
 static const char *read_choice(const struct query *query, struct proc_choice *choice)
 {
@@ -211,7 +189,9 @@ static const char *read_choice(const struct query *query, struct proc_choice *ch
 		return "group_by must be one of pid, comm, cgroup, container, pod, none";
 	choice->by = (enum cost)by;
 	choice->top = query->top == QUERY_NONE ? SIZE_MAX : (size_t)query->top;
-	return check_times(query);
+	if (query->every != QUERY_NONE && query->seconds != QUERY_NONE)
+		return "every and seconds exclude each other";
+	return query_check_times(query);
 }
 
 static void answer_costs(void *arg, int error, const struct cost_answer *costs)
@@ -333,7 +313,7 @@ void proc_need(const char *name, const struct query *query, struct need *need)
 	(void)name;
 	need->role = measures ? ROLE_PROFILE : ROLE_READ;
 	need->costs = measures;
-	if ((query->seconds > 0 && query->seconds <= SECONDS_MAX) ||
-	    (query->every > 0 && query->every <= SECONDS_MAX))
+	if ((query->seconds > 0 && query->seconds <= QUERY_SECONDS_MAX) ||
+	    (query->every > 0 && query->every <= QUERY_SECONDS_MAX))
 		need->begins = WANTED_COSTS;
 }

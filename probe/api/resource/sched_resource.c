@@ -16,8 +16,6 @@
 #include "sched/sched_params.h"
 #include "sched/sched.h"
 
-#define SECONDS_MAX 600
-
 static const char *probe_name(unsigned probe)
 {
 	return sched_kind_get(probe)->name;
@@ -174,11 +172,6 @@ static bool find_resource(const char *name, struct resource *resource)
 	return true;
 }
 
-static bool is_number(long long value, long long max)
-{
-	return value == QUERY_NONE || (value >= 1 && value <= max);
-}
-
 /* Reads the scale. Returns what is wrong, a sentence; NULL: nothing. */
 static const char *read_scale(const struct query *query, struct resource *resource)
 {
@@ -188,7 +181,7 @@ static const char *read_scale(const struct query *query, struct resource *resour
 		return NULL;
 	if (query->unit && !ms && strcmp(query->unit, "us") != 0)
 		return "unit must be us or ms";
-	if (!is_number(query->step, STEP_MAX))
+	if (!query_is_number(query->step, STEP_MAX))
 		return "step must be a number from 1 to 1000000";
 	if (sched_form(resource->probe) != SCHED_HIST)
 		return "unit and step are for histograms";
@@ -202,28 +195,15 @@ static const char *read_scale(const struct query *query, struct resource *resour
 	return NULL;
 }
 
-static const char *check_every(const struct query *query)
-{
-	if (!is_number(query->every, SECONDS_MAX))
-		return "every must be a number from 1 to 600";
-	if (!is_number(query->count, UINT32_MAX))
-		return "count must be a number from 1 to 4294967295";
-	if (query->count != QUERY_NONE && query->every == QUERY_NONE)
-		return "count needs every";
-	if (query->every != QUERY_NONE && (query->seconds != QUERY_NONE || query->follow == 1))
-		return "every, seconds and follow exclude each other";
-	return NULL;
-}
-
 /* Returns what is wrong with a query, a sentence; NULL: nothing. */
 static const char *check_query(const struct query *query, struct resource *resource)
 {
-	const char *wrong = check_every(query);
+	const char *wrong = query_check_times(query);
 
 	if (wrong)
 		return wrong;
-	if (!is_number(query->seconds, SECONDS_MAX))
-		return "seconds must be a number from 1 to 600";
+	if (query->every != QUERY_NONE && (query->seconds != QUERY_NONE || query->follow == 1))
+		return "every, seconds and follow exclude each other";
 	if (query->follow < -1 || query->follow > 1)
 		return "follow must be 0 or 1";
 	if (query->follow == 1 && (sched_form(resource->probe) != SCHED_EVENTS || resource->json))
@@ -361,8 +341,8 @@ void sched_need(const char *name, const struct query *query, struct need *need)
 	(void)name;
 	need->role = measures ? ROLE_PROFILE : ROLE_READ;
 	need->costs = measures || query->follow == 1;
-	if ((query->seconds > 0 && query->seconds <= SECONDS_MAX) ||
-	    (query->every > 0 && query->every <= SECONDS_MAX))
+	if ((query->seconds > 0 && query->seconds <= QUERY_SECONDS_MAX) ||
+	    (query->every > 0 && query->every <= QUERY_SECONDS_MAX))
 		need->begins = WANTED_SCHED;
 }
 

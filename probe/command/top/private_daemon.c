@@ -45,7 +45,7 @@ static int open_socket(struct private_daemon *daemon)
 	return TAKE_FD(fd);
 }
 
-/* Gives a descriptor that number, above all others that matter. */
+/* Gives a descriptor that number, at which the daemon looks for it. */
 static bool move_fd(int fd, int number)
 {
 	return dup2(fd, number) == number && fcntl(number, F_SETFD, 0) == 0;

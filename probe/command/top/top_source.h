@@ -19,7 +19,7 @@ void top_source_close(struct top_source *source);
 
 #define TOP_ROWS_ASKED 1000
 
-/* Begins to read intervals: `take` is for lines, `end` for the end (struct client_asking). Ends
- * what was read before. Returns 0 or -ENOMEM. */
+/* Begins to read intervals, in the place of those that were read before. `take` says who gets lines
+ * and end; its path is set here. Returns 0 or -ENOMEM. */
 int top_source_feed(struct top_source *source, const struct top_options *options,
 		    const struct client_asking *take);
