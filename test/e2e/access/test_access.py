@@ -190,7 +190,7 @@ def test_the_kernels_functions_are_seen_where_the_kernel_lets_that_user(serve, n
     target = theirs("syscalls", 60)
     wait_burned(target.pid, seconds=0.1)
     profile = Profile(nobody.get(own("oncpu", target.pid, 2)).text)
-    assert profile.total("read_block") > 0.9 * profile.total() > 0
+    assert profile.total("read_block") > 0.7 * profile.total() > 0  # on a busy host there are some ten samples
     in_kernel = [stack for stack in profile.stacks if any(f.endswith("_[k]") for f in stack.frames)]
     assert bool(in_kernel) == seen
     assert "_[k]" in daemon.get(own("oncpu", target.pid)).text

@@ -12,6 +12,7 @@ from waiting import go, ready
 
 EXACT = {"mem_fault_bytes": 0, "max_overhead": 0}
 WITHIN = 0.02
+AROUND_BYTES = 65536  # of a file that one fault maps
 KINDS = ("[anon]", "[thp]", "[file]", "[shmem]", "[cow]")
 # What handles a fault, and what looks at it.
 HANDLER = re.compile(r"(asm_)?exc_page_fault|handle_mm_fault|do_user_addr_fault|bpf_|perf_")
@@ -88,7 +89,10 @@ def test_what_faults_add_is_what_resident_memory_grows_by(profiler, start, mode,
     # (bpf/shared/faults.h): 6 % were seen where four fault in a cold file.
     within = 0.15 if mode.startswith("colds") else WITHIN
     assert seen.grown(function, kind) == pytest.approx(known["bytes"], rel=within)
-    assert seen.grown(function) == seen.grown(function, kind), "nothing of another kind"
+    # The machine's host may take pages of the program's own code out of the page cache: these come again.
+    code = seen.grown(function, "[file]") if kind != "[file]" else 0
+    assert code <= AROUND_BYTES
+    assert seen.grown(function) == seen.grown(function, kind) + code, "nothing of another kind"
     assert lost(profiler) == {}
 
 
