@@ -248,6 +248,22 @@ static int free_place(const struct ondemands *ondemands)
 	return -EBUSY;
 }
 
+/* Fills in the processes that a request names and that there are. Returns how many. */
+static size_t find_processes(const struct ondemand_request *request,
+			     struct process_id ids[1 + ONDEMAND_OTHERS_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i <= request->others_count; i++) {
+		pid_t pid = i ? request->others[i - 1] : request->pid;
+		struct proc_stat stat;
+
+		if (pid && proc_stat(pid, &stat) == 0)
+			ids[count++] = (struct process_id){pid, stat.start_ticks};
+	}
+	return count;
+}
+
 int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *request,
 		   struct ondemand **ret, struct why *why)
 {
@@ -256,22 +272,22 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 		.detail = request->detail,
 	};
 	int place = free_place(ondemands);
-	struct process_id id = {.pid = request->pid};
-	struct proc_stat stat;
+	struct process_id ids[1 + ONDEMAND_OTHERS_MAX];
+	size_t count = find_processes(request, ids);
 
 	if (place < 0) {
 		why_set(why, "%d sessions on demand run already", ONDEMAND_MAX);
 		return place;
 	}
-	if (request->pid && proc_stat(request->pid, &stat) < 0) {
-		why_set(why, "no process has the pid %d", request->pid);
+	if (request->pid && !count) {
+		why_set(why, "no process has the pid %d%s", request->pid,
+			request->others_count ? ", or one of the others" : "");
 		return -ESRCH;
 	}
 	if (request->pid) {
-		id.start_ticks = stat.start_ticks;
 		subscription.chosen = (struct chosen){
-			.ids = &id,
-			.count = 1,
+			.ids = ids,
+			.count = count,
 			.of_user = request->of_user,
 			.user = request->user,
 		};

@@ -11,7 +11,8 @@
 #include "profile/stack_choice.h"
 #include "profile/view.h"
 
-#define ONDEMAND_MAX 8
+#define ONDEMAND_MAX	    8
+#define ONDEMAND_OTHERS_MAX 63 /* processes of a session beside the first one */
 
 struct ondemands;
 struct ondemand;
@@ -34,7 +35,9 @@ struct ondemand_request {
 	enum view view;	     /* views of what is held show what came since the session began */
 	uint64_t min_age_ns; /* VIEW_INUSE, VIEW_MMAP: younger allocations are left out */
 	unsigned seconds;
-	int pid; /* 0: the processes that the snoopers choose */
+	int pid;			   /* 0: the processes that the snoopers choose */
+	pid_t others[ONDEMAND_OTHERS_MAX]; /* beside `pid`; who has ended is left out */
+	size_t others_count;
 	/* only while the user may look into the process (proc/permission.h) */
 	bool of_user;
 	struct viewer user;

@@ -63,6 +63,7 @@ struct query {
 	long long every, count;	 /* s; how often */
 	long long step;		 /* width of a cell of a histogram, units */
 	long long top, min, max; /* which stacks, by their values */
+	const char *pids;	 /* numbers, with commas between */
 	const char *value, *view, *unit, *sort;
 	const char *by;	      /* of /proc: the value by which rows are sorted */
 	const char *group_by; /* of /proc: what a row stands for */

@@ -10,11 +10,11 @@
 
 /* Keys that a query may have; behind KEYS_SHOWN those that Go's net/http/pprof has, and whose
  * meaning here is none. */
-static const char *const keys[] = {"pid",   "seconds", "icicle", "follow", "min_age", "value",
-				   "view",  "header",  "every",	 "count",  "unit",    "step",
-				   "top",   "min",     "max",	 "sort",   "by",      "group_by",
-				   "debug", "gc",      "rate"};
-#define KEYS_SHOWN 18
+static const char *const keys[] = {"pid",  "seconds", "icicle", "follow", "min_age", "value",
+				   "view", "header",  "every",	"count",  "unit",    "step",
+				   "top",  "min",     "max",	"sort",	  "by",	     "group_by",
+				   "pids", "debug",   "gc",	"rate"};
+#define KEYS_SHOWN 19
 
 static const char *query_text(struct MHD_Connection *mhd, const char *key)
 {
@@ -63,6 +63,7 @@ void http_query_read(struct MHD_Connection *mhd, struct query *query, struct not
 		.top = query_number(mhd, "top"),
 		.min = query_number(mhd, "min"),
 		.max = query_number(mhd, "max"),
+		.pids = query_text(mhd, "pids"),
 		.sort = query_text(mhd, "sort"),
 		.by = query_text(mhd, "by"),
 		.group_by = query_text(mhd, "group_by"),

@@ -256,16 +256,53 @@ static const char *message_on_value(enum probe probe, struct why *buf)
 	return buf->text;
 }
 
+/* Reads several processes' numbers. Returns whether they are such. */
+static bool read_pids(const char *text, struct ondemand_request *request)
+{
+	size_t count = 0;
+
+	for (const char *at = text; count <= ONDEMAND_OTHERS_MAX; at++) {
+		char *end;
+		long pid = strtol(at, &end, 10);
+
+		if (end == at || pid < 1 || pid > PID_MAX)
+			return false;
+		if (count++)
+			request->others[request->others_count++] = (pid_t)pid;
+		else
+			request->pid = (int)pid;
+		at = end;
+		if (*at != ',')
+			return !*at;
+	}
+	return false;
+}
+
+/* Returns what is wrong with the choice of processes, a sentence; NULL: nothing. */
+static const char *check_pids(const struct query *query)
+{
+	bool is_session = query->seconds != QUERY_NONE || query->every != QUERY_NONE;
+	struct ondemand_request request = {0};
+
+	if (query->pid != QUERY_NONE && (query->pid < 1 || query->pid > PID_MAX))
+		return "pid must be a number from 1 to 4194304";
+	if (!query->pids)
+		return NULL;
+	if (query->pid != QUERY_NONE || !is_session)
+		return "pids is in the place of pid, with seconds or every";
+	return read_pids(query->pids, &request)
+		       ? NULL
+		       : "pids must be up to 64 numbers from 1 to 4194304, "
+			 "with commas between";
+}
+
 static bool check_query(enum probe probe, const struct output *output, const struct query *query,
 			struct query_choice *choice, struct answer *answer)
 {
 	const char *message = NULL;
 	struct why buf;
 
-	if (query->pid != QUERY_NONE && (query->pid < 1 || query->pid > PID_MAX))
-		message = "pid must be a number from 1 to 4194304";
-	else if (query->seconds != QUERY_NONE &&
-		 (query->seconds < 1 || query->seconds > SECONDS_MAX))
+	if (query->seconds != QUERY_NONE && (query->seconds < 1 || query->seconds > SECONDS_MAX))
 		message = "seconds must be a number from 1 to 600";
 	else if (query->icicle < QUERY_NONE || query->icicle > 1)
 		message = "icicle must be 0 or 1";
@@ -277,6 +314,8 @@ static bool check_query(enum probe probe, const struct output *output, const str
 		message = "value is not for pb.gz: it has both values";
 	else
 		message = check_stacks(output, query);
+	if (!message)
+		message = check_pids(query);
 	if (!message)
 		message = check_every(output, query);
 	if (message) {
@@ -354,6 +393,8 @@ static bool fill_request(const struct services *services, enum probe probe,
 		params_detail(&spec->params, &request->detail);
 	request->detail.places = output->places;
 	request->detail.without_kernel = query->of_user && !may_see_kernel();
+	if (query->pids)
+		read_pids(query->pids, request);
 	if (request->pid || spec)
 		return true;
 	answer_failed(answer, 400, "no process is selected: give pid=N, or PUT snoopers first");

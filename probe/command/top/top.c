@@ -210,7 +210,8 @@ static void begin_picture(struct top *top, enum probe probe)
 	const struct top_table *table = &top->table;
 
 	top_picture_begin(&top->picture, top->source.client, probe,
-			  table->shown ? &table->rows[top->view.chosen].owner : NULL);
+			  table->shown ? &table->rows[top->view.chosen].owner : NULL,
+			  cost_groups[top->options.group]);
 }
 
 static void take_filter_key(struct top *top, int key)

@@ -77,6 +77,7 @@ static void read_owner(struct top_owner *owner, const cJSON *row, const char *gr
 	if (strcmp(group, "cgroup") == 0)
 		copy_member(owner->name, row, "cgroup");
 	if (of_container || strcmp(group, "pod") == 0) {
+		owner->name[0] = '\0';
 		add_part(owner->name, row, "namespace");
 		add_part(owner->name, row, "pod");
 	}
@@ -84,11 +85,12 @@ static void read_owner(struct top_owner *owner, const cJSON *row, const char *gr
 		add_part(owner->name, row, "container");
 }
 
-static int read_rows(struct top_reading *reading, const cJSON *json)
+/* `as`: names the rows as of another group; NULL: as of their own. */
+static int read_rows(struct top_reading *reading, const cJSON *json, const char *as)
 {
 	const cJSON *rows = cJSON_GetObjectItemCaseSensitive(json, "rows"), *row;
-	const char *group =
-		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "group_by"));
+	const char *own = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "group_by"));
+	const char *group = as ? as : own;
 
 	if (!cJSON_IsArray(rows) || !group)
 		return -EBADMSG;
@@ -116,7 +118,8 @@ static void read_host(struct top_reading *reading, const cJSON *json)
 	reading->steal_ns = count_of(host, "steal_ns");
 }
 
-int top_reading_parse(struct top_reading *reading, const char *line, size_t bytes)
+static int parse_reading(struct top_reading *reading, const char *line, size_t bytes,
+			 const char *as)
 {
 	cJSON *json __attribute__((cleanup(delete_json))) = cJSON_ParseWithLength(line, bytes);
 
@@ -140,7 +143,18 @@ int top_reading_parse(struct top_reading *reading, const char *line, size_t byte
 	reading->all.owner.processes = count_of(all, "processes");
 	reading->lost = count_of(cJSON_GetObjectItemCaseSensitive(json, "lost"), "processes");
 	read_host(reading, json);
-	return read_rows(reading, json);
+	return read_rows(reading, json, as);
+}
+
+int top_reading_parse(struct top_reading *reading, const char *line, size_t bytes)
+{
+	return parse_reading(reading, line, bytes, NULL);
+}
+
+int top_reading_parse_members(struct top_reading *reading, const char *line, size_t bytes,
+			      const char *group)
+{
+	return parse_reading(reading, line, bytes, group);
 }
 
 void top_reading_done(struct top_reading *reading)

@@ -43,4 +43,9 @@ struct top_reading {
  * `ended`); -EBADMSG; -ENOMEM. top_reading_done() is to be called in any case.
  */
 int top_reading_parse(struct top_reading *reading, const char *line, size_t bytes);
+
+/* Reads rows of single processes, and names each as the row of this group (costs/cost_kind.h) would
+ * be named that it belongs to. */
+int top_reading_parse_members(struct top_reading *reading, const char *line, size_t bytes,
+			      const char *group);
 void top_reading_done(struct top_reading *reading);

@@ -21,7 +21,7 @@ static const char *const keys_help[] = {
 	"Up Down PgUp PgDn Home End   move the cursor",
 	"g              rows are processes, names, containers, pods, cgroups",
 	"/              filter by name, container or pid; Enter keeps it, Esc removes it",
-	"f  F           flame graph of the row's process: 10 s on the CPU, off the CPU",
+	"f  F           flame graph of the row's processes: 10 s on the CPU, off the CPU",
 	"Space          pause",
 	"q              quit",
 };

@@ -176,8 +176,22 @@ def test_a_row_becomes_a_flame_graph(profiler, start, screens, work):
     (picture,) = work.glob(f"stackprobe-oncpu-{target.pid}-spin-*.svg")
     text = picture.read_text()
     assert "<svg" in text and "spin" in text
-    screen.keys("g", "f")
-    screen.wait("g shows processes")
+
+
+@needs_tmux
+def test_a_container_s_row_becomes_a_flame_graph_of_its_processes(profiler, start, screens, work, podman):
+    """Two of one container, and none of what else runs."""
+    start("chain", 20, 60)
+    one = podman.run("c", "sh", "-c", "/opt/c_spin 600 & exec /opt/c_spin 600")
+    screen = screens("--socket", profiler.socket, "--group", "container", "--filter", one.name)
+    screen.wait("1 row by container", one.name)
+    screen.keys("f")
+    screen.wait(f"oncpu of {one.name}, 10 s")
+    screen.wait("written: stackprobe-oncpu-", seconds=40)
+    (picture,) = work.glob("stackprobe-oncpu-*.svg")
+    text = picture.read_text()
+    assert "c_spin" in text and "f001" not in text
+    assert len(set(re.findall(r"c_spin\W+(\d+)", text))) == 2
 
 
 @needs_tmux

@@ -45,6 +45,37 @@ static void numbers_have_a_range(void **state)
 	assert_answer("oncpu.svg", &query, 400, "icicle must be 0 or 1");
 }
 
+static void several_processes_are_numbers_with_commas(void **state)
+{
+	static const char *const wrong[] = {"",	 ",",	"1,", ",1",	 "1,,2",
+					    "0", "1,0", "x",  "4194305", "1;2"};
+	struct query query = none;
+	char many[4 * 66] = "1";
+
+	(void)state;
+	query.pids = "1,2";
+	assert_answer("oncpu.svg", &query, 400, "pids is in the place of pid, with seconds");
+	query.seconds = 1;
+	struct need need = {0}; /* a user's own processes are asked for one by one */
+	flamegraph_need("oncpu.svg", &query, &need);
+	assert_int_equal(need.role, ROLE_PROFILE);
+	assert_false(need.own);
+	query.pid = 1;
+	assert_answer("oncpu.svg", &query, 400, "pids is in the place of pid, with seconds");
+	query.pid = QUERY_NONE;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		query.pids = wrong[i];
+		assert_answer("oncpu.svg", &query, 400, "pids must be up to 64 numbers");
+	}
+	for (int i = 0; i < 64; i++)
+		strcat(many, ",1");
+	query.pids = many;
+	assert_answer("oncpu.svg", &query, 400, "pids must be up to 64 numbers");
+	many[2 * 63 + 1] = '\0';
+	query.icicle = QUERY_NONSENSE; /* the 64 are right */
+	assert_answer("oncpu.svg", &query, 400, "icicle must be 0 or 1");
+}
+
 static void a_probe_without_views_has_none_of_any_name(void **state)
 {
 	static const char *const names[] = {"alloc", "inuse", "mmap", "", "x"};
@@ -152,6 +183,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_have_a_range),
+		cmocka_unit_test(several_processes_are_numbers_with_commas),
 		cmocka_unit_test(a_probe_without_views_has_none_of_any_name),
 		cmocka_unit_test(an_unknown_view_is_told_the_known_ones),
 		cmocka_unit_test(only_what_is_held_has_an_age),

@@ -4,6 +4,8 @@
 
 #include <signal.h>
 
+#define NO_SUCH_PID 4194304 /* above the largest that there may be */
+
 static struct ondemand_request request_of(struct scene *scene, struct answer *answer)
 {
 	(void)scene;
@@ -73,6 +75,30 @@ static void a_session_answers_with_what_its_process_did(void **state)
 	assert_has(answer.text, "]worker;");
 	assert_int_equal(ondemands_count(scene->ondemands), 0);
 	assert_false(scripted->started); /* nobody else wants anything */
+}
+
+static void several_processes_are_in_one_session(void **state)
+{
+	struct scene *scene = *state;
+	_cleanup_answer_ struct answer answer = {0};
+	struct ondemand_request request = request_of(scene, &answer);
+	struct ondemand *ondemand;
+	struct why why = {0};
+
+	request.pid = NO_SUCH_PID; /* who has ended is left out */
+	request.others_count = 1;
+	request.others[0] = NO_SUCH_PID;
+	assert_int_equal(start_with(scene, &request, &ondemand, &why), -ESRCH);
+	request.others_count = 2;
+	request.others[0] = scene->worker.pid;
+	request.others[1] = scene->other.pid;
+	assert_int_equal(start_with(scene, &request, &ondemand, &why), 0);
+	wait_until_armed(scene, 1);
+	run_until(scene, is_sampled(&scene->worker, ONCPU) && is_sampled(&scene->other, ONCPU));
+	sample_worker(scene, PROBE_ONCPU, 7);
+	sample_other(scene, PROBE_ONCPU, 2);
+	end_time();
+	assert_int_equal(sum_of(scene, &answer), 9);
 }
 
 static void its_time_begins_when_its_process_is_sampled(void **state)
@@ -347,6 +373,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCENE_TEST(a_session_answers_with_what_its_process_did),
+		SCENE_TEST(several_processes_are_in_one_session),
 		SCENE_TEST(its_time_begins_when_its_process_is_sampled),
 		SCENE_TEST(without_a_pid_it_has_the_processes_of_the_configured_feature),
 		SCENE_TEST(the_configured_session_goes_on_untouched),
