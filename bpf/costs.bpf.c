@@ -44,6 +44,19 @@ static __always_inline struct cost_ended_key key_of(struct task_struct *task)
 				       BPF_CORE_READ(task, tgid)};
 }
 
+/* (Of an orphan the new parent is read, whose number of execve calls is another one, as good as
+ * always.) */
+static __always_inline void read_forker(struct task_struct *leader, struct cost_owner *owner)
+{
+	struct task_struct *parent = BPF_CORE_READ(leader, real_parent);
+	unsigned int forked_at = BPF_CORE_READ(leader, parent_exec_id);
+
+	if (BPF_CORE_READ(leader, self_exec_id) != forked_at || owner->is_kernel)
+		return;
+	owner->forker = BPF_CORE_READ(parent, tgid);
+	owner->forker_start_ns = BPF_CORE_READ(parent, group_leader, start_boottime);
+}
+
 static __always_inline void read_owner(struct task_struct *task, struct cost_owner *owner)
 {
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
@@ -54,6 +67,7 @@ static __always_inline void read_owner(struct task_struct *task, struct cost_own
 	owner->is_kernel = (BPF_CORE_READ(task, flags) & PF_KTHREAD) != 0;
 	BPF_CORE_READ_STR_INTO(&owner->comm, leader, comm);
 	group_of_task(leader, &owner->group, &nodes);
+	read_forker(leader, owner);
 }
 
 static __always_inline void read_io(const struct task_io_accounting *from, struct cost_sums *to)

@@ -7,6 +7,7 @@
  *	a read has a batch -> the batch before is over: which of its pages had been added for it?
  *	a thread ends -> so is its last batch
  *	a clean folio gets dirty -> its pages
+ *	reclaim takes a folio out -> its pages, by memory cgroup
  *
  * filemap_get_pages() says which pages a read wants still, not how many it got. So the pages of a
  * batch are known when the next one begins: where the next one begins, or where the read ends.
@@ -21,6 +22,17 @@
 /* Set before loading. */
 const volatile uint32_t page_bytes = 4096;
 const volatile bool has_reads = false; /* the kernel tells which pages a read wants (since 6.12) */
+
+#define PF_MEMALLOC 0x00000800 /* include/linux/sched.h: it is reclaiming memory */
+
+/* Pages that reclaim has taken out of the page cache, by the memory cgroup that they were charged
+ * to: the id of its node; 0: none. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EVICTING_MAX);
+	__type(key, uint64_t);
+	__type(value, uint64_t);
+} cache_evictions SEC(".maps");
 
 /* A thread's read. */
 struct page_read {
@@ -101,6 +113,29 @@ int on_page_added(uint64_t *ctx)
 	count_pages(CACHE_ADDED, pages);
 	if (has_reads)
 		note_added(folio, pages);
+	return 0;
+}
+
+SEC("tp_btf/mm_filemap_delete_from_page_cache")
+int on_page_removed(uint64_t *ctx)
+{
+	const void *folio = (const void *)ctx[0];
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	const uint64_t none = 0;
+	uint64_t group, *count;
+
+	if (!(BPF_CORE_READ(task, flags) & PF_MEMALLOC))
+		return 0; /* the file was cut or removed, or somebody asked for it */
+	group = folio_cgroup(folio);
+	count = bpf_map_lookup_elem(&cache_evictions, &group);
+	if (!count) {
+		bpf_map_update_elem(&cache_evictions, &group, &none, BPF_NOEXIST);
+		count = bpf_map_lookup_elem(&cache_evictions, &group);
+	}
+	if (count)
+		__sync_fetch_and_add(count, folio_pages(folio));
+	else
+		__sync_fetch_and_add(&lost_events, folio_pages(folio));
 	return 0;
 }
 

@@ -235,6 +235,13 @@ $(BUILD)/test/memory/maps: test/memory/maps.c $(LIBRARY)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
 
+# Counts a child by the programs that read the CPUs' counters: with software events, or as a guest's /init.
+PROGRAMS += $(BUILD)/test/pmu/pmu_counts
+$(BUILD)/test/pmu/pmu_counts: test/pmu/pmu_counts.c | $(BUILD)/bpf/pmucost.skel.h
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) $(ALLFLAGS) -MMD -MP -MF $@.d -o $@ $< $(shell pkg-config --libs libbpf)
+
 # Encodes a tree as pprof: what test/bench/pprof_encoding.py measures.
 $(BUILD)/test/bench/%: test/bench/%.c $(LIBRARY)
 	@mkdir -p $(@D)
@@ -506,6 +513,14 @@ check-real: all ## record real programs that are installed, beside perf: how muc
 .PHONY: check-kernels
 check-kernels: all $(BUILD)/test/sched/hists $(addprefix build/test/programs/,chain frames altstack syscalls strands naps hang allocations grow pretends flash points rings) ## profile on Debian's kernels 5.10 to the newest, in QEMU (minutes)
 	test/kernels/check $(BUILD) $(addprefix --series ,$(SERIES))
+
+build/arm64/pmucost.skel.h: build/arm64/pmucost.bpf.o
+	$(call say,skel)
+	$(Q)$(BPFTOOL) gen skeleton $< name pmucost_bpf > $@.new && mv $@.new $@
+
+.PHONY: check-pmu
+check-pmu: build/arm64/pmucost.skel.h ## count cycles and instructions on Debian's arm64 kernels, in QEMU, beside perf's own events (minutes)
+	test/pmu/check-arm64 $(BUILD) build/arm64
 
 .PHONY: check-image
 check-image: ## build the container image and run it as the DaemonSet says, under podman (root, minutes)

@@ -23,8 +23,14 @@ struct address_space {
 	struct inode___cached *host;
 } RELOCATED;
 
+struct mem_cgroup {
+	struct cgroup_subsys_state css;
+} RELOCATED;
+
 struct page {
 	unsigned long flags;
+	struct mem_cgroup *mem_cgroup; /* before 5.11 */
+	unsigned long memcg_data;      /* 5.11 to 5.15 */
 	unsigned long index;	       /* before 5.16 */
 	struct address_space *mapping; /* the same */
 	unsigned char compound_order;  /* of the second page, before 6.1 */
@@ -35,6 +41,7 @@ struct page___since {
 } RELOCATED;
 
 struct folio {
+	unsigned long memcg_data; /* a struct mem_cgroup, and flags */
 	unsigned long index;
 	struct address_space *mapping;
 	unsigned char _folio_order; /* 6.1 to 6.5 */
@@ -91,4 +98,22 @@ static __always_inline uint64_t folio_index(const void *folio)
 	if (bpf_core_field_exists(((struct folio *)0)->index))
 		return BPF_CORE_READ((const struct folio *)folio, index);
 	return BPF_CORE_READ((const struct page *)folio, index);
+}
+
+#define MEMCG_DATA_FLAGS 7UL
+
+/* Returns the id of the node of the memory cgroup that the folio is charged to; 0: none. */
+static __always_inline uint64_t folio_cgroup(const void *folio)
+{
+	const struct mem_cgroup *group = NULL;
+
+	if (bpf_core_field_exists(((struct folio *)0)->memcg_data))
+		group = (const void *)(BPF_CORE_READ((const struct folio *)folio, memcg_data) &
+				       ~MEMCG_DATA_FLAGS);
+	else if (bpf_core_field_exists(((struct page *)0)->memcg_data))
+		group = (const void *)(BPF_CORE_READ((const struct page *)folio, memcg_data) &
+				       ~MEMCG_DATA_FLAGS);
+	else if (bpf_core_field_exists(((struct page *)0)->mem_cgroup))
+		group = BPF_CORE_READ((const struct page *)folio, mem_cgroup);
+	return group ? BPF_CORE_READ(group, css.cgroup, kn, id) : 0;
 }

@@ -177,6 +177,8 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	uint64_t start_boottime;
+	struct task_struct *real_parent;
+	unsigned int parent_exec_id, self_exec_id; /* the latter's low half, from 5.8 on */
 	unsigned int in_execve : 1;
 	unsigned int __state; /* since 5.14 */
 	int exit_state;

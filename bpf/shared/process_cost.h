@@ -47,18 +47,27 @@
 #define WAKE_LIST(X)                                                                               \
 	X(WAKE_WOKEN, "woken")                                                                     \
 	X(WAKE_WAKES, "wakes")
+#define PMU_LIST(X)                                                                                \
+	X(PMU_CYCLES, "cycles")                                                                    \
+	X(PMU_REF_CYCLES, "ref_cycles")                                                            \
+	X(PMU_INSTRUCTIONS, "instructions")                                                        \
+	X(PMU_CACHE_REFERENCES, "cache_references")                                                \
+	X(PMU_CACHE_MISSES, "cache_misses")
 
 #define COST_NUMBER(number, name)    number,
 #define COST_OF_VECTOR(number, name) COST_##number, COST_##number##_NS,
 enum softirq { SOFTIRQ_LIST(COST_NUMBER) SOFTIRQS };
 enum cache_count { CACHE_LIST(COST_NUMBER) CACHE_COUNTS };
 enum wake_count { WAKE_LIST(COST_NUMBER) WAKE_COUNTS };
+enum pmu_count { PMU_LIST(COST_NUMBER) PMU_COUNTS };
 #define COST_OF_EVENT(number, name) COST_##number,
 enum cost {
 	COST_LIST(COST_NUMBER) COSTS, /* those that the kernel keeps */
 	COST_SOFTIRQ = COSTS,
 	COST_SOFTIRQ_NS,
-	SOFTIRQ_LIST(COST_OF_VECTOR) CACHE_LIST(COST_OF_EVENT) WAKE_LIST(COST_OF_EVENT) COST_VALUES
+	SOFTIRQ_LIST(COST_OF_VECTOR) CACHE_LIST(COST_OF_EVENT) WAKE_LIST(COST_OF_EVENT)
+		PMU_LIST(COST_OF_EVENT) COST_PMU_NS, /* time on CPUs while these counted */
+	COST_VALUES
 };
 #undef COST_NUMBER
 #undef COST_OF_VECTOR
@@ -66,7 +75,7 @@ enum cost {
 #define COSTS_MORE (COST_VALUES - COSTS)
 
 /* Which program counts. */
-enum cost_counter { COUNTER_SOFTIRQ, COUNTER_CACHE, COUNTER_WAKE, COST_COUNTERS };
+enum cost_counter { COUNTER_SOFTIRQ, COUNTER_CACHE, COUNTER_WAKE, COUNTER_PMU, COST_COUNTERS };
 
 #define COSTS_ENDED_MAX	 16384	   /* processes of which a thread has ended */
 #define COSTS_RING_BYTES (1 << 20) /* of records of processes that have ended: 5,000 */
@@ -75,7 +84,8 @@ struct cost_sums {
 	uint64_t of[COSTS];
 };
 
-/* What a program of ours has counted: of softirqs by vector, of the page cache, of wake-ups. */
+/* What a program of ours has counted: of softirqs by vector, of the page cache, of wake-ups, by the
+ * CPUs' counters. */
 struct softirq_counts {
 	uint64_t count[SOFTIRQS];
 	uint64_t ns[SOFTIRQS];
@@ -89,12 +99,19 @@ struct wake_counts {
 	uint64_t of[WAKE_COUNTS];
 };
 
+struct pmu_counts {
+	uint64_t of[PMU_COUNTS];
+	uint64_t ns;			 /* time on CPUs while the counters counted */
+	uint64_t not_run_ns[PMU_COUNTS]; /* time in which a counter had no turn, to be scaled */
+};
+
 /* Two processes, of which one has woken a thread of the other. */
 struct wake_pair {
 	uint32_t waker, woken; /* tgid */
 };
 
 #define WAKE_PAIRS_MAX 16384
+#define EVICTING_MAX   16384 /* cgroups of which pages were evicted */
 
 /* Whose it is, in these programs' maps; of the idle tasks all is 0. */
 struct cost_counter_key {
@@ -111,6 +128,9 @@ struct cost_owner {
 	uint32_t tgid;
 	uint32_t is_kernel; /* 1: a thread of the kernel */
 	char comm[COMM_BYTES];
+	/* The process that forked it, while it hasn't called execve since; 0: it has. */
+	uint64_t forker_start_ns;
+	uint64_t forker;
 };
 
 /* Record of a thread, as the iterator writes it. */

@@ -19,7 +19,7 @@
  * programs check for them. */
 static const struct {
 	const char *type;
-	const char *fields[32];
+	const char *fields[40];
 } wanted[] = {
 	{"task_struct",
 	 {"flags",
@@ -31,6 +31,9 @@ static const struct {
 	  "group_leader",
 	  "signal",
 	  "start_boottime",
+	  "real_parent",
+	  "parent_exec_id",
+	  "self_exec_id",
 	  "in_execve",
 	  "state",
 	  "__state",
@@ -97,8 +100,9 @@ static const struct {
 	{"kernfs_node", {"id", "name", "parent", "__parent"}},
 	{"cfs_rq", {"rq"}},
 	{"rq", {"nr_running", "cfs"}},
-	{"page", {"flags", "compound_order", "index", "mapping"}},
-	{"folio", {"_folio_order", "_flags_1", "index", "mapping"}},
+	{"page", {"flags", "compound_order", "index", "mapping", "mem_cgroup", "memcg_data"}},
+	{"folio", {"_folio_order", "_flags_1", "index", "mapping", "memcg_data"}},
+	{"mem_cgroup", {"css"}},
 	{"address_space", {"host"}},
 };
 

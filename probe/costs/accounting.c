@@ -325,7 +325,7 @@ static void fail_reading(struct accounting *accounting, int error)
 
 void accounting_begin_reading(struct accounting *accounting)
 {
-	struct cost_source source;
+	struct cost_source source = {0};
 	size_t count;
 
 	if (accounting->is_reading || !accounting->table)
@@ -339,6 +339,8 @@ void accounting_begin_reading(struct accounting *accounting)
 	accounting->began_ns = loop_now_ns();
 	accounting->began_real_ns = clock_ns(CLOCK_REALTIME);
 	int r = counting_open(&accounting->counting, &source);
+	if (accounting->told && snoopers_ask_for_lines(accounting->wanted.snoopers))
+		source.snoopers = snoopers_ref(accounting->wanted.snoopers);
 	source.fd = tracer_costs_open(engine_tracer(accounting->setup.engine));
 	if (r < 0 || source.fd < 0) {
 		cost_source_close(&source);

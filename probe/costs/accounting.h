@@ -51,6 +51,7 @@ struct cost_answer {
 	/* since when programs of ours count, ns since 1970; 0: they don't */
 	uint64_t counted_from_ns[COST_COUNTERS];
 	uint64_t counts_lost[COST_COUNTERS];
+	const char *absent; /* what isn't counted of the probe, and why; NULL: nothing */
 };
 
 struct cost_asking {

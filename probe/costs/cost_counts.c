@@ -14,16 +14,19 @@ union counter_values {
 	struct softirq_counts softirqs;
 	struct cache_counts cache;
 	struct wake_counts wakes;
+	struct pmu_counts pmu;
 };
 
-/* Which values a counter has, and the size of its counts. */
+/* Which values a counter has, and the size of its counts, which begin with these values (but for
+ * softirqs). */
 static const struct {
 	int from, to; /* enum cost */
 	size_t bytes;
 } counters[COST_COUNTERS] = {
 	[COUNTER_SOFTIRQ] = {COST_SOFTIRQ, COST_CACHE_HIT, sizeof(struct softirq_counts)},
 	[COUNTER_CACHE] = {COST_CACHE_HIT, COST_WAKE_WOKEN, sizeof(struct cache_counts)},
-	[COUNTER_WAKE] = {COST_WAKE_WOKEN, COST_VALUES, sizeof(struct wake_counts)},
+	[COUNTER_WAKE] = {COST_WAKE_WOKEN, COST_PMU_CYCLES, sizeof(struct wake_counts)},
+	[COUNTER_PMU] = {COST_PMU_CYCLES, COST_VALUES, sizeof(struct pmu_counts)},
 };
 
 static void place_softirqs(struct cost_more *more, const struct softirq_counts *counted)
@@ -39,10 +42,12 @@ static void place_softirqs(struct cost_more *more, const struct softirq_counts *
 /* Puts the counts of one kind at the places of their values. */
 static void place_values(struct cost_more *more, enum cost_counter which, const void *counted)
 {
+	int from = counters[which].from, to = counters[which].to;
+
 	if (which == COUNTER_SOFTIRQ)
 		place_softirqs(more, counted);
 	else
-		memcpy(&more->of[counters[which].from - COSTS], counted, counters[which].bytes);
+		memcpy(&more->of[from - COSTS], counted, (size_t)(to - from) * sizeof(more->of[0]));
 }
 
 static int add_entries(struct cost_counts *counts, enum cost_counter which,
@@ -85,6 +90,19 @@ static int read_processes(struct cost_counts *counts, enum cost_counter which, i
 	return added; /* -ENOENT: that was all */
 }
 
+/* Has the CPUs' counters read for what runs now. A CPU that is off-line is passed over. */
+static int count_running(const struct counter_fds *fds)
+{
+	for (unsigned cpu = 0; cpu < fds->cpus; cpu++) {
+		LIBBPF_OPTS(bpf_test_run_opts, run, .cpu = cpu, .flags = BPF_F_TEST_RUN_ON_CPU);
+		int r = bpf_prog_test_run_opts(fds->beside, &run);
+
+		if (r < 0 && r != -ENXIO)
+			return r;
+	}
+	return 0;
+}
+
 static int read_cpus(struct cost_counts *counts, const struct counter_fds *fds)
 {
 	uint32_t zero = 0;
@@ -96,53 +114,23 @@ static int read_cpus(struct cost_counts *counts, const struct counter_fds *fds)
 	return bpf_map_lookup_elem(fds->beside, &zero, counts->cpus) < 0 ? -errno : 0;
 }
 
-int pair_compare(const void *a, const void *b)
-{
-	const struct wake_pair *left = a, *right = b;
-
-	if (left->waker != right->waker)
-		return left->waker < right->waker ? -1 : 1;
-	return left->woken < right->woken ? -1 : left->woken > right->woken;
-}
-
-static int read_pairs(struct cost_counts *counts, int fd)
-{
-	_cleanup_free_ struct wake_pair *keys = calloc(AT_ONCE, sizeof(*keys));
-	_cleanup_free_ uint64_t *values = calloc(AT_ONCE, sizeof(*values));
-	uint32_t position, *last = NULL;
-	int r = 0;
-
-	if (!keys || !values)
-		return -ENOMEM;
-	while (r == 0) {
-		uint32_t count = AT_ONCE;
-
-		r = bpf_map_lookup_batch(fd, last, &position, keys, values, &count, NULL);
-		if (r < 0 && r != -ENOENT)
-			return r;
-		struct pair_count *grown = reallocarray(
-			counts->pairs, counts->pairs_count + count + 1, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		counts->pairs = grown;
-		for (uint32_t i = 0; i < count; i++)
-			grown[counts->pairs_count++] = (struct pair_count){keys[i], values[i]};
-		last = &position;
-	}
-	qsort(counts->pairs, counts->pairs_count, sizeof(*counts->pairs), pair_compare);
-	return 0; /* -ENOENT: that was all */
-}
-
 int cost_counts_read(struct cost_counts *counts, enum cost_counter which,
 		     const struct counter_fds *fds)
 {
+	int r = 0;
+
 	if (fds->by_process < 0)
 		return 0;
-	int r = read_processes(counts, which, fds->by_process);
+	if (which == COUNTER_PMU)
+		r = count_running(fds);
+	if (r == 0)
+		r = read_processes(counts, which, fds->by_process);
 	if (r == 0 && which == COUNTER_SOFTIRQ)
 		r = read_cpus(counts, fds);
 	if (r == 0 && which == COUNTER_WAKE)
-		r = read_pairs(counts, fds->beside);
+		r = keyed_counts_read(&counts->pairs, fds->beside);
+	if (r == 0 && which == COUNTER_CACHE)
+		r = keyed_counts_read(&counts->evictions, fds->beside);
 	return r;
 }
 
@@ -150,7 +138,8 @@ void cost_counts_done(struct cost_counts *counts)
 {
 	free(counts->all);
 	free(counts->cpus);
-	free(counts->pairs);
+	keyed_counts_done(&counts->pairs);
+	keyed_counts_done(&counts->evictions);
 	*counts = (struct cost_counts){0};
 }
 

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "costs/keyed_counts.h"
 #include "hooks/tracer_cost_counters.h"
 
 /* Values of a process beside those that the kernel keeps: of[cost - COSTS]. */
@@ -17,22 +18,14 @@ struct counted_cost {
 	struct cost_more more;
 };
 
-/* How often a process has woken another one. */
-struct pair_count {
-	struct wake_pair pair;
-	uint64_t count;
-};
-
-/* Compares pairs, as bsearch() wants it. */
-int pair_compare(const void *a, const void *b);
-
 struct cost_counts {
 	struct counted_cost *all; /* a process with both kinds of counts is there twice */
 	size_t count;
 	struct softirq_counts *cpus; /* by number; NULL: softirqs aren't counted */
 	size_t cpus_count;
-	struct pair_count *pairs; /* sorted by pair; NULL: wake-ups aren't counted */
-	size_t pairs_count;
+	struct keyed_counts pairs; /* who has woken whom */
+	struct keyed_counts
+		evictions; /* pages that reclaim took out of the page cache, by cgroup */
 };
 
 /* Adds what the maps of one kind hold. Returns 0 or a negative errno. cost_counts_done() is to be

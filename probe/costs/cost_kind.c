@@ -12,10 +12,8 @@
 static const struct cost_kind kinds[COST_PROBES + 1] = {
 	[PROC_CPU] = {.name = "proc_cpu",
 		      .what = "time on a CPU",
-		      .values = BIT(COST_RUN),
-		      .key = COST_RUN,
-		      .absent = "cycles, reference cycles, instructions, cache misses: not read "
-				"yet"},
+		      .values = BIT(COST_RUN) | BITS(COST_PMU_CYCLES, COST_VALUES),
+		      .key = COST_RUN},
 	[PROC_SCHED] = {.name = "proc_sched",
 			.what = "switches, waits for a CPU, moves to another CPU",
 			.values = BIT(COST_VOLUNTARY) | BIT(COST_INVOLUNTARY) | BIT(COST_DELAY) |
@@ -36,12 +34,10 @@ static const struct cost_kind kinds[COST_PROBES + 1] = {
 	[PROC_PAGECACHE] = {.name = "proc_pagecache",
 			    .what = "pages of files: found, added, made dirty",
 			    .values = BITS(COST_CACHE_HIT, COST_WAKE_WOKEN),
-			    .key = COST_CACHE_HIT,
-			    .without_key = "page_hits: this kernel has no tracepoint "
-					   "mm_filemap_get_pages (since 6.12)"},
+			    .key = COST_CACHE_HIT},
 	[PROC_WAKEUP] = {.name = "proc_wakeup",
 			 .what = "times that it was woken, and woke others",
-			 .values = BITS(COST_WAKE_WOKEN, COST_VALUES),
+			 .values = BITS(COST_WAKE_WOKEN, COST_PMU_CYCLES),
 			 .key = COST_WAKE_WOKEN},
 	[PROC_ALL] = {.name = "all",
 		      .what = "what processes cost",
@@ -52,11 +48,12 @@ static const struct cost_kind kinds[COST_PROBES + 1] = {
 #define COST_NAME(number, name)	  [number] = (name),
 #define VECTOR_NAME(number, name) [COST_##number] = (name), [COST_##number##_NS] = name "_ns",
 #define EVENT_NAME(number, name)  [COST_##number] = (name),
-static const char *const names[COST_VALUES] = {COST_LIST(COST_NAME) /* the kernel's */
-						       [COST_SOFTIRQ] = "softirqs", /* and ours */
-					       [COST_SOFTIRQ_NS] = "softirq_ns",
-					       SOFTIRQ_LIST(VECTOR_NAME) CACHE_LIST(EVENT_NAME)
-						       WAKE_LIST(EVENT_NAME)};
+static const char *const names[COST_VALUES] = {
+	COST_LIST(COST_NAME)		     /* the kernel's */
+		[COST_SOFTIRQ] = "softirqs", /* and ours */
+	[COST_SOFTIRQ_NS] = "softirq_ns",
+	SOFTIRQ_LIST(VECTOR_NAME) CACHE_LIST(EVENT_NAME) WAKE_LIST(EVENT_NAME)
+		PMU_LIST(EVENT_NAME)[COST_PMU_NS] = "counted_ns"};
 
 const char *const cost_groups[] = {"pid", "comm", "cgroup", "container", "pod", "none", NULL};
 
@@ -101,13 +98,6 @@ int cost_group_find(const char *name)
 			return i;
 	}
 	return -ENOENT;
-}
-
-const char *cost_kind_absent(enum cost_probe probe, uint64_t known)
-{
-	const struct cost_kind *kind = cost_kind_get(probe);
-
-	return kind->without_key && !(known & BIT(kind->key)) ? kind->without_key : kind->absent;
 }
 
 const char *cost_name(enum cost cost)

@@ -24,9 +24,6 @@ struct cost_kind {
 	const char *what; /* what it counts, for people */
 	uint64_t values;  /* 1 << enum cost */
 	enum cost key;	  /* by which rows are sorted if nothing else is asked for */
-	/* what it would have, too, but for this version, or where the kernel doesn't count
-	 * `key`; NULL: nothing */
-	const char *absent, *without_key;
 };
 
 /* Returns the row of a probe. */
@@ -36,9 +33,6 @@ const struct cost_kind *cost_kind_get(enum cost_probe probe);
 int cost_kind_find(const char *name);
 int cost_find(const char *name);
 int cost_group_find(const char *name);
-
-/* Returns what a probe lacks, where these values are counted (1 << enum cost); NULL: nothing. */
-const char *cost_kind_absent(enum cost_probe probe, uint64_t known);
 
 /* Returns the name of a value in answers. */
 const char *cost_name(enum cost cost);

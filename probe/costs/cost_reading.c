@@ -38,7 +38,7 @@ static void take_thread(void *arg, const void *record)
 			mine->result.error = r;
 			return;
 		}
-		*process = (struct process_cost){thread->owner, thread->ended};
+		*process = (struct process_cost){thread->owner, thread->ended, false};
 	}
 	cost_sums_add(&process->costs, &thread->own);
 }
@@ -102,6 +102,25 @@ static int meet_cgroups(struct reading_job *mine)
 	return r == -ENOSPC ? 0 : r;
 }
 
+/* Reads the command lines of those whose names match a snooper that asks for one. */
+static void match_lines(struct reading_job *mine)
+{
+	const struct snoopers *snoopers = mine->source.snoopers;
+
+	for (size_t i = 0; snoopers && i < mine->result.count; i++) {
+		struct process_cost *process = &mine->result.processes[i];
+		const struct cost_owner *owner = &process->owner;
+		const struct identity who = {.comm = owner->comm};
+		struct match match;
+
+		snoopers_match(snoopers, &who, &match);
+		if (match.maybe && !owner->is_kernel) {
+			snoopers_match_cmdline(snoopers, &who, (pid_t)owner->tgid, &match);
+			process->line_matches = match.probes;
+		}
+	}
+}
+
 static void run_reading(struct job *job)
 {
 	struct reading_job *mine = (struct reading_job *)job;
@@ -118,6 +137,8 @@ static void run_reading(struct job *job)
 		r = list_processes(mine);
 	if (r == 0)
 		r = meet_cgroups(mine);
+	if (r == 0)
+		match_lines(mine);
 	for (int i = 0; i < COST_COUNTERS && r == 0; i++)
 		r = cost_counts_read(&mine->result.counts, (enum cost_counter)i,
 				     &mine->source.counters[i]);
@@ -160,6 +181,7 @@ void cost_source_close(const struct cost_source *source)
 		close_one(source->counters[i].by_process);
 		close_one(source->counters[i].beside);
 	}
+	snoopers_unref(source->snoopers);
 }
 
 int cost_reading_start(struct worker *worker, const struct cost_source *source,
@@ -182,6 +204,7 @@ int cost_reading_start(struct worker *worker, const struct cost_source *source,
 		.source = *source,
 		.known = copy,
 		.known_count = known_count,
+		.result.line_serial = source->snoopers ? snoopers_serial(source->snoopers) : 0,
 		.done = done,
 		.arg = arg,
 	};

@@ -10,11 +10,13 @@
 #include "costs/cost_counts.h"
 #include "costs/host_times.h"
 #include "loop/worker.h"
+#include "select/snooper.h"
 
 /* What a reading found of a process. */
 struct process_cost {
 	struct cost_owner owner;
 	struct cost_sums costs;
+	bool line_matches; /* a snooper chooses it by its command line */
 };
 
 /* Cgroups that a reading met for the first time. */
@@ -30,6 +32,7 @@ struct cost_reading {
 	struct met_cgroup *met;
 	size_t met_count;
 	struct cost_counts counts; /* what programs of ours have counted */
+	uint64_t line_serial;	   /* of the snoopers that command lines were compared with */
 	struct host_times host;	   /* at its begin */
 	int error;
 };
@@ -38,6 +41,7 @@ struct cost_reading {
 struct cost_source {
 	int fd; /* the iterator's (hooks/tracer_costs.h) */
 	struct counter_fds counters[COST_COUNTERS];
+	struct snoopers *snoopers; /* that ask for command lines; NULL: none does */
 };
 
 /*

@@ -24,7 +24,8 @@ void cost_rows_done(struct cost_rows *rows)
 	free(rows->all);
 	free(rows->more);
 	free(rows->cpus);
-	free(rows->pairs);
+	keyed_counts_done(&rows->pairs);
+	keyed_counts_done(&rows->evictions);
 	*rows = (struct cost_rows){0};
 }
 
@@ -39,8 +40,9 @@ void cost_rows_clear(struct cost_rows *rows, enum cost_counter which)
 		free(TAKE_PTR(rows->cpus));
 		rows->cpus_count = 0;
 	} else if (which == COUNTER_WAKE) {
-		free(TAKE_PTR(rows->pairs));
-		rows->pairs_count = 0;
+		keyed_counts_done(&rows->pairs);
+	} else if (which == COUNTER_CACHE) {
+		keyed_counts_done(&rows->evictions);
 	}
 }
 
@@ -100,18 +102,6 @@ static void subtract_cpus(struct cost_rows *rows, const struct cost_rows *before
 	}
 }
 
-static void subtract_pairs(struct cost_rows *rows, const struct cost_rows *before)
-{
-	for (size_t i = 0; i < rows->pairs_count && before->pairs; i++) {
-		const struct pair_count *old =
-			bsearch(&rows->pairs[i], before->pairs, before->pairs_count,
-				sizeof(*before->pairs), pair_compare);
-
-		if (old)
-			subtract_count(&rows->pairs[i].count, old->count);
-	}
-}
-
 void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before)
 {
 	size_t kept = 0;
@@ -120,7 +110,8 @@ void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before)
 	energy_subtract(&rows->energy, &before->energy);
 	cost_more_subtract(&rows->idle, &before->idle);
 	subtract_cpus(rows, before);
-	subtract_pairs(rows, before);
+	keyed_counts_subtract(&rows->pairs, &before->pairs);
+	keyed_counts_subtract(&rows->evictions, &before->evictions);
 	for (size_t i = 0; i < before->count; i++) {
 		struct cost_row *row = bsearch(&before->all[i], rows->all, rows->count,
 					       sizeof(*rows->all), compare_rows);
@@ -139,16 +130,17 @@ void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before)
 void cost_rows_select(struct cost_rows *rows, const struct cost_table *table,
 		      const struct snoopers *snoopers)
 {
+	uint64_t serial = snoopers_serial(snoopers);
 	size_t kept = 0;
 
 	if (snoopers_empty(snoopers))
 		return;
 	for (size_t i = 0; i < rows->count; i++) {
-		const struct cost_row *row = &rows->all[i];
+		const struct cost_row *row = &rows->all[i], *line = cost_row_line(table, row);
 		const char *path = cost_row_path(table, row);
 		const struct identity who = {
-			.line_pid = row->pid,
-			.line_start_ticks = proc_ticks_of_ns(row->start_ns),
+			.line_pid = line->pid,
+			.line_start_ticks = proc_ticks_of_ns(line->start_ns),
 			.comm = row->comm,
 			.container = cost_row_container(table, row),
 			.cgroup = *path ? path : NULL,
@@ -156,7 +148,7 @@ void cost_rows_select(struct cost_rows *rows, const struct cost_table *table,
 		struct match match;
 
 		snoopers_match(snoopers, &who, &match);
-		if (match.probes)
+		if (match.probes || (match.maybe && row->line_serial == serial))
 			rows->all[kept++] = *row;
 	}
 	rows->count = kept;

@@ -23,6 +23,11 @@ struct cost_row {
 	struct cgroup_key group;
 	uint64_t processes; /* how many it stands for */
 	bool is_kernel, has_ended;
+	/* the process that forked it, while it hasn't called execve since; pid 0: none */
+	pid_t forker;
+	uint64_t forker_start_ns;
+	uint64_t line_serial; /* its command line matches these snoopers (snoopers_serial()); 0:
+				 none */
 	struct cost_sums costs;
 	/* what programs of ours counted, in the rows' room or the caller's; NULL: nothing */
 	struct cost_more *more;
@@ -46,8 +51,7 @@ struct cost_rows {
 	struct cost_more idle;	     /* counted while no process ran */
 	struct softirq_counts *cpus; /* of each CPU, owned; NULL: not counted */
 	size_t cpus_count;
-	struct pair_count *pairs; /* who has woken whom, owned; NULL: not counted */
-	size_t pairs_count;
+	struct keyed_counts pairs, evictions; /* as in struct cost_counts; owned */
 };
 void cost_rows_done(struct cost_rows *rows);
 

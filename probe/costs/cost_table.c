@@ -8,8 +8,9 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 
-#define LIVING_MAX  131072
-#define CGROUPS_MAX 65536
+#define LIVING_MAX	131072
+#define CGROUPS_MAX	65536
+#define GENERATIONS_MAX 64 /* of forks without an execve */
 
 /* Who a row is of; the pid 0 stands for those of a cgroup that ended long ago. */
 struct row_key {
@@ -37,8 +38,7 @@ struct cost_table {
 	struct cost_more idle;	     /* counted while no process ran */
 	struct softirq_counts *cpus; /* owned; of each CPU */
 	size_t cpus_count;
-	struct pair_count *pairs; /* owned; who has woken whom */
-	size_t pairs_count;
+	struct keyed_counts pairs, evictions; /* as in struct cost_counts; owned */
 	struct cost_table_stats stats;
 };
 
@@ -83,7 +83,8 @@ void cost_table_free(struct cost_table *table)
 	}
 	map_free(table->rows);
 	free(table->cpus);
-	free(table->pairs);
+	keyed_counts_done(&table->pairs);
+	keyed_counts_done(&table->evictions);
 	free(table);
 }
 
@@ -126,6 +127,8 @@ static struct cost_entry *entry_of(struct cost_table *table, const struct cost_o
 		entry->row = row;
 	entry->row.group = owner->group;
 	entry->row.is_kernel = owner->is_kernel;
+	entry->row.forker = (pid_t)owner->forker;
+	entry->row.forker_start_ns = owner->forker_start_ns;
 	memcpy(entry->row.comm, owner->comm, sizeof(entry->row.comm));
 	return entry;
 }
@@ -296,8 +299,9 @@ static int take_counts(struct cost_table *table, const struct cost_counts *count
 	int r = REPLACE(table, counts, cpus);
 
 	if (r == 0)
-		r = REPLACE(table, counts, pairs);
-
+		r = keyed_counts_copy(&table->pairs, &counts->pairs);
+	if (r == 0)
+		r = keyed_counts_copy(&table->evictions, &counts->evictions);
 	for (size_t i = 0; i < counts->count && r == 0; i++)
 		r = take_counted(table, &counts->all[i]);
 	return r;
@@ -326,8 +330,9 @@ void cost_table_clear(struct cost_table *table, enum cost_counter which)
 		free(TAKE_PTR(table->cpus));
 		table->cpus_count = 0;
 	} else if (which == COUNTER_WAKE) {
-		free(TAKE_PTR(table->pairs));
-		table->pairs_count = 0;
+		keyed_counts_done(&table->pairs);
+	} else if (which == COUNTER_CACHE) {
+		keyed_counts_done(&table->evictions);
 	}
 }
 
@@ -345,6 +350,8 @@ int cost_table_take(struct cost_table *table, const struct cost_reading *reading
 			continue;
 		raise_costs(&entry->row.costs, &process->costs);
 		entry->reading = table->reading;
+		if (reading->line_serial)
+			entry->row.line_serial = process->line_matches ? reading->line_serial : 0;
 	}
 	for (size_t i = 0; i < reading->met_count && r >= 0; i++)
 		r = learn_group(table, &reading->met[i]);
@@ -389,7 +396,9 @@ static int make_room(const struct cost_table *table, struct cost_rows *rows)
 	if (!rows->all || !rows->more)
 		return -ENOMEM;
 	int r = REPLACE(rows, table, cpus);
-	return r < 0 ? r : REPLACE(rows, table, pairs);
+	if (r == 0)
+		r = keyed_counts_copy(&rows->pairs, &table->pairs);
+	return r < 0 ? r : keyed_counts_copy(&rows->evictions, &table->evictions);
 }
 
 int cost_table_copy(const struct cost_table *table, struct cost_rows *rows)
@@ -423,6 +432,20 @@ static struct known_cgroup *group_of(const struct cost_table *table, const struc
 	return group ? *group : NULL;
 }
 
+const struct cost_row *cost_row_line(const struct cost_table *table, const struct cost_row *row)
+{
+	for (unsigned i = 0; i < GENERATIONS_MAX && row->forker; i++) {
+		const struct row_key key = {.start_ns = row->forker_start_ns,
+					    .pid = (uint64_t)row->forker};
+		const struct cost_entry *forker = map_get(table->rows, &key);
+
+		if (!forker)
+			break;
+		row = &forker->row;
+	}
+	return row;
+}
+
 struct container *cost_row_container(const struct cost_table *table, const struct cost_row *row)
 {
 	const struct known_cgroup *group = group_of(table, row);
@@ -435,6 +458,20 @@ const char *cost_row_path(const struct cost_table *table, const struct cost_row 
 	const struct known_cgroup *group = group_of(table, row);
 
 	return group ? group->path : "";
+}
+
+const struct known_cgroup *cost_table_cgroup(const struct cost_table *table, uint64_t id,
+					     bool *has_path)
+{
+	const struct cgroup_key *key;
+	struct known_cgroup **group;
+
+	map_each (table->groups, pos, key, group) {
+		*has_path = key->v2 == id;
+		if (*has_path || key->v1 == id)
+			return *group;
+	}
+	return NULL;
 }
 
 void cost_table_names(const struct cost_table *table, struct cost_name_of *names, size_t count)

@@ -51,10 +51,21 @@ void cost_table_clear(struct cost_table *table, enum cost_counter which);
 /* Copies all rows. Returns 0 or -ENOMEM. */
 int cost_table_copy(const struct cost_table *table, struct cost_rows *rows);
 
+/*
+ * Returns the process whose proc_id chooses the row as well: what it forked, until that calls
+ * execve (struct identity). It may be the row itself.
+ */
+const struct cost_row *cost_row_line(const struct cost_table *table, const struct cost_row *row);
+
 /* Return the container of a row, and its path in the v2 hierarchy, borrowed; NULL, "": not known.
  */
 struct container *cost_row_container(const struct cost_table *table, const struct cost_row *row);
 const char *cost_row_path(const struct cost_table *table, const struct cost_row *row);
+
+/* Returns a cgroup by the id of its node, borrowed, and whether that is the node of its path: else
+ * it is one of v1's memory controller. NULL: no process was met in it. */
+const struct known_cgroup *cost_table_cgroup(const struct cost_table *table, uint64_t id,
+					     bool *has_path);
 
 /* The name of a process, the youngest with that pid; "": not known. */
 struct cost_name_of {

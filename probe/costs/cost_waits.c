@@ -40,6 +40,7 @@ static bool answer_wait(struct cost_wait *wait, const struct cost_rows *before)
 		.by = wait->asking.by < 0 ? (enum cost_group)accounting->wanted.params.proc.group_by
 					  : (enum cost_group)wait->asking.by,
 		.known = tracer_costs_known(engine_tracer(accounting->setup.engine)),
+		.absent = counting_absent(accounting->counting.tracer, wait->asking.probe),
 	};
 	int r = accounting_copy_since(accounting, before, answer.by, &rows);
 

@@ -14,9 +14,19 @@ enum cost_probe counting_probe(enum cost_counter which)
 		[COUNTER_SOFTIRQ] = PROC_SOFTIRQ,
 		[COUNTER_CACHE] = PROC_PAGECACHE,
 		[COUNTER_WAKE] = PROC_WAKEUP,
+		[COUNTER_PMU] = PROC_CPU,
 	};
 
 	return probes[which];
+}
+
+const char *counting_absent(const struct tracer *tracer, enum cost_probe probe)
+{
+	for (int i = 0; i < COST_COUNTERS; i++) {
+		if (counting_probe((enum cost_counter)i) == probe)
+			return tracer_counter_absent(tracer, (enum cost_counter)i);
+	}
+	return NULL;
 }
 
 int counting_start(struct counting *counting, enum cost_counter which, struct why *why)
@@ -24,8 +34,8 @@ int counting_start(struct counting *counting, enum cost_counter which, struct wh
 	if (counting->from_ns[which])
 		return 0;
 	int r = tracer_counter_start(counting->tracer, which, why);
-	if (r < 0)
-		return r;
+	if (r < 0 || !tracer_counter_known(counting->tracer, which))
+		return r; /* the machine has nothing of it: tracer_counter_absent() */
 	counting->from_ns[which] = clock_ns(CLOCK_REALTIME);
 	return 1;
 }
@@ -60,8 +70,8 @@ static int compare_pids(const void *a, const void *b)
 static void forget_pairs(const struct counting *counting, const struct cost_counts *counts,
 			 const uint32_t *ended, size_t ended_count)
 {
-	for (size_t i = 0; ended_count && i < counts->pairs_count; i++) {
-		const struct wake_pair *pair = &counts->pairs[i].pair;
+	for (size_t i = 0; ended_count && i < counts->pairs.count; i++) {
+		const struct wake_pair *pair = &counts->pairs.all[i].pair;
 
 		if (bsearch(&pair->waker, ended, ended_count, sizeof(*ended), compare_pids) ||
 		    bsearch(&pair->woken, ended, ended_count, sizeof(*ended), compare_pids))

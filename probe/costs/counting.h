@@ -15,8 +15,12 @@ struct counting {
 /* Returns the probe that a counter is for. */
 enum cost_probe counting_probe(enum cost_counter which);
 
-/* Starts one. Returns 1 if its counts begin at 0 now, 0 if it counts already, or a negative errno
- * and a sentence in `why`. */
+/* Returns what the machine has not of a probe's values, and why, a sentence; NULL: nothing. It is
+ * known once the probe has been started. */
+const char *counting_absent(const struct tracer *tracer, enum cost_probe probe);
+
+/* Starts one. Returns 1 if its counts begin at 0 now; 0 if it counts already, or the machine has
+ * nothing that it could count; or a negative errno and a sentence in `why`. */
 int counting_start(struct counting *counting, enum cost_counter which, struct why *why);
 void counting_stop(struct counting *counting, enum cost_counter which);
 

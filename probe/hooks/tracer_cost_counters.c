@@ -8,13 +8,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "hooks/cost_counters_state.h"
 #include "hooks/hooks_state.h"
 #include "kernel/tracer_part.h"
 #include "pagecost.skel.h"
 #include "softirq.skel.h"
 #include "wakecost.skel.h"
-
-#define BITS(from, to) (((1ULL << (to)) - 1) & ~((1ULL << (from)) - 1))
 
 void tracer_keep_maps(struct bpf_object *object, const struct bpf_map *const *used)
 {
@@ -31,15 +30,14 @@ void tracer_keep_maps(struct bpf_object *object, const struct bpf_map *const *us
 	}
 }
 
-/* ---- softirqs ---- */
-
-/* Notes what has been started. */
-static void note_object(struct tracer *tracer, enum cost_counter which,
-			const struct counter_object *object)
+void tracer_counter_note(struct tracer *tracer, enum cost_counter which,
+			 const struct counter_object *object)
 {
 	tracer->counters[which] = *object;
 	loaded_add(tracer, &(struct loaded){object->object, -1, NULL, NULL, NULL});
 }
+
+/* ---- softirqs ---- */
 
 static void destroy_softirq(void *bpf)
 {
@@ -62,16 +60,16 @@ static int start_softirq(struct tracer *tracer)
 		softirq_bpf__destroy(bpf);
 		return r;
 	}
-	note_object(tracer, COUNTER_SOFTIRQ,
-		    &(struct counter_object){
-			    .bpf = bpf,
-			    .object = bpf->obj,
-			    .destroy = destroy_softirq,
-			    .by_process = bpf_map__fd(bpf->maps.cost_counters),
-			    .beside = bpf_map__fd(bpf->maps.softirq_cpus),
-			    .lost = &bpf->bss->lost_events,
-			    .known = BITS(COST_SOFTIRQ, COST_CACHE_HIT),
-		    });
+	tracer_counter_note(tracer, COUNTER_SOFTIRQ,
+			    &(struct counter_object){
+				    .bpf = bpf,
+				    .object = bpf->obj,
+				    .destroy = destroy_softirq,
+				    .by_process = bpf_map__fd(bpf->maps.cost_counters),
+				    .beside = bpf_map__fd(bpf->maps.softirq_cpus),
+				    .lost = &bpf->bss->lost_events,
+				    .known = COST_BITS(COST_SOFTIRQ, COST_CACHE_HIT),
+			    });
 	return 0;
 }
 
@@ -99,11 +97,12 @@ static void destroy_cache(void *bpf)
 static int start_cache(struct tracer *tracer)
 {
 	struct pagecost_bpf *bpf = tracer_open(tracer, pagecost);
-	uint64_t known = BITS(COST_CACHE_HIT, COST_WAKE_WOKEN);
+	uint64_t known = COST_BITS(COST_CACHE_HIT, COST_WAKE_WOKEN);
 
 	if (!bpf)
 		return -errno;
-	const struct bpf_map *used[] = {bpf->maps.cost_counters, bpf->maps.page_reads, NULL};
+	const struct bpf_map *used[] = {bpf->maps.cost_counters, bpf->maps.page_reads,
+					bpf->maps.cache_evictions, NULL};
 	tracer_keep_maps(bpf->obj, used);
 	choose_hooks(bpf, tracer_ktypes(tracer));
 	int r = pagecost_bpf__load(bpf);
@@ -113,18 +112,22 @@ static int start_cache(struct tracer *tracer)
 		pagecost_bpf__destroy(bpf);
 		return r;
 	}
-	if (!bpf->rodata->has_reads)
+	if (!bpf->rodata->has_reads) {
 		known &= ~(1ULL << COST_CACHE_HIT);
-	note_object(tracer, COUNTER_CACHE,
-		    &(struct counter_object){
-			    .bpf = bpf,
-			    .object = bpf->obj,
-			    .destroy = destroy_cache,
-			    .by_process = bpf_map__fd(bpf->maps.cost_counters),
-			    .beside = -1,
-			    .lost = &bpf->bss->lost_events,
-			    .known = known,
-		    });
+		why_set(&tracer->counters_absent[COUNTER_CACHE],
+			"page_hits: this kernel has no tracepoint mm_filemap_get_pages (since "
+			"6.12)");
+	}
+	tracer_counter_note(tracer, COUNTER_CACHE,
+			    &(struct counter_object){
+				    .bpf = bpf,
+				    .object = bpf->obj,
+				    .destroy = destroy_cache,
+				    .by_process = bpf_map__fd(bpf->maps.cost_counters),
+				    .beside = bpf_map__fd(bpf->maps.cache_evictions),
+				    .lost = &bpf->bss->lost_events,
+				    .known = known,
+			    });
 	return 0;
 }
 
@@ -150,16 +153,16 @@ static int start_wake(struct tracer *tracer)
 		wakecost_bpf__destroy(bpf);
 		return r;
 	}
-	note_object(tracer, COUNTER_WAKE,
-		    &(struct counter_object){
-			    .bpf = bpf,
-			    .object = bpf->obj,
-			    .destroy = destroy_wake,
-			    .by_process = bpf_map__fd(bpf->maps.cost_counters),
-			    .beside = bpf_map__fd(bpf->maps.wake_pairs),
-			    .lost = &bpf->bss->lost_events,
-			    .known = BITS(COST_WAKE_WOKEN, COST_VALUES),
-		    });
+	tracer_counter_note(tracer, COUNTER_WAKE,
+			    &(struct counter_object){
+				    .bpf = bpf,
+				    .object = bpf->obj,
+				    .destroy = destroy_wake,
+				    .by_process = bpf_map__fd(bpf->maps.cost_counters),
+				    .beside = bpf_map__fd(bpf->maps.wake_pairs),
+				    .lost = &bpf->bss->lost_events,
+				    .known = COST_BITS(COST_WAKE_WOKEN, COST_PMU_CYCLES),
+			    });
 	return 0;
 }
 
@@ -172,12 +175,15 @@ static const struct {
 	[COUNTER_SOFTIRQ] = {start_softirq, "the program that counts softirqs can't be loaded"},
 	[COUNTER_CACHE] = {start_cache, "the program that counts pages can't be loaded"},
 	[COUNTER_WAKE] = {start_wake, "the program that counts wake-ups can't be loaded"},
+	[COUNTER_PMU] = {tracer_pmu_start,
+			 "the program that reads the CPUs' counters can't be loaded"},
 };
 
 int tracer_counter_start(struct tracer *tracer, enum cost_counter which, struct why *why)
 {
 	if (tracer->counters[which].bpf)
 		return 0;
+	tracer->counters_absent[which] = (struct why){0};
 	int r = counters[which].start(tracer);
 	if (r < 0)
 		tracer_explain(why, r, counters[which].failed);
@@ -231,6 +237,13 @@ void tracer_counter_forget_pair(struct tracer *tracer, const struct wake_pair *p
 uint64_t tracer_counter_lost(const struct tracer *tracer, enum cost_counter which)
 {
 	return tracer->counters[which].bpf ? *tracer->counters[which].lost : 0;
+}
+
+const char *tracer_counter_absent(const struct tracer *tracer, enum cost_counter which)
+{
+	const char *text = tracer->counters_absent[which].text;
+
+	return *text ? text : NULL;
 }
 
 uint64_t tracer_counter_known(const struct tracer *tracer, enum cost_counter which)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "kernel/timer.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/netlink.h>
@@ -17,7 +18,8 @@
 
 struct timer {
 	struct loop *loop;
-	int program_fd;
+	int program_fd; /* -1: the events are put into a map */
+	struct timer_places places;
 	uint32_t type;
 	uint64_t event;
 	uint64_t period;
@@ -41,13 +43,24 @@ static int open_event(const struct timer *timer, int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
+static uint32_t place_of(const struct timer *timer, int cpu)
+{
+	return (uint32_t)cpu * timer->places.stride + timer->places.at;
+}
+
 static int attach_cpu(struct timer *timer, int cpu)
 {
 	_cleanup_close_ int fd = open_event(timer, cpu);
+	uint32_t place = place_of(timer, cpu);
+	int r = fd;
 
 	if (fd < 0)
 		return fd;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, timer->program_fd) < 0)
+	if (timer->program_fd < 0)
+		r = bpf_map_update_elem(timer->places.map_fd, &place, &fd, BPF_ANY);
+	else
+		r = ioctl(fd, PERF_EVENT_IOC_SET_BPF, timer->program_fd);
+	if (r < 0)
 		return -errno;
 	timer->events[cpu] = TAKE_FD(fd);
 	return 0;
@@ -55,8 +68,13 @@ static int attach_cpu(struct timer *timer, int cpu)
 
 static void detach_cpu(struct timer *timer, int cpu)
 {
-	if (timer->events[cpu] >= 0)
-		close(timer->events[cpu]);
+	uint32_t place = place_of(timer, cpu);
+
+	if (timer->events[cpu] < 0)
+		return;
+	if (timer->program_fd < 0)
+		bpf_map_delete_elem(timer->places.map_fd, &place);
+	close(timer->events[cpu]);
 	timer->events[cpu] = -1;
 }
 
@@ -120,18 +138,13 @@ static void watch_uevents(struct timer *timer)
 		(void)TAKE_FD(fd);
 }
 
-int timer_new(struct timer **ret, struct loop *loop, int program_fd, uint32_t type, uint64_t event,
-	      bool idle)
+static int new_timer(struct timer **ret, const struct timer *wanted)
 {
 	_cleanup_free_ struct timer *timer = calloc(1, sizeof(*timer));
 
 	if (!timer)
 		return -ENOMEM;
-	timer->loop = loop;
-	timer->program_fd = program_fd;
-	timer->type = type;
-	timer->event = event;
-	timer->idle = idle;
+	*timer = *wanted;
 	timer->uevents =
 		(struct loop_watch){.fd = -1, .ready = on_uevent, .arg = timer, .name = "uevents"};
 	timer->cpus_max = libbpf_num_possible_cpus();
@@ -144,6 +157,32 @@ int timer_new(struct timer **ret, struct loop *loop, int program_fd, uint32_t ty
 		timer->events[cpu] = -1;
 	*ret = TAKE_PTR(timer);
 	return 0;
+}
+
+int timer_new(struct timer **ret, struct loop *loop, int program_fd, uint32_t type, uint64_t event,
+	      bool idle)
+{
+	return new_timer(ret, &(struct timer){.loop = loop,
+					      .program_fd = program_fd,
+					      .type = type,
+					      .event = event,
+					      .idle = idle});
+}
+
+int timer_new_counting(struct timer **ret, struct loop *loop, const struct timer_places *places,
+		       uint32_t type, uint64_t event)
+{
+	return new_timer(ret, &(struct timer){.loop = loop,
+					      .program_fd = -1,
+					      .places = *places,
+					      .type = type,
+					      .event = event,
+					      .idle = true});
+}
+
+bool timer_has_no_counter(int error)
+{
+	return error == -ENOENT || error == -ENODEV || error == -EOPNOTSUPP;
 }
 
 void timer_free(struct timer *timer)

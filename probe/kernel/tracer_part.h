@@ -89,6 +89,7 @@ struct tracer {
 	struct tracer_faults *faults;		       /* NULL: mem isn't on */
 	struct tracer_costs *costs;		       /* NULL: /proc isn't on */
 	struct counter_object counters[COST_COUNTERS]; /* what programs of ours count for /proc */
+	struct why counters_absent[COST_COUNTERS];     /* what the last start of each couldn't */
 	struct timer *timer, *length_timer;
 	struct control *control; /* shared with the programs */
 	uint64_t budget_ppm;

@@ -50,11 +50,8 @@ static void explain_event(struct why *why, int error, const char *event)
 	char what[120];
 
 	snprintf(what, sizeof(what), "the hardware event %s can't be sampled", event);
-	if (error == -ENOENT || error == -ENODEV || error == -EOPNOTSUPP)
-		why_set(why,
-			"%s: this machine shows no such counter (in a virtual machine, have the "
-			"host pass a PMU through)",
-			what);
+	if (timer_has_no_counter(error))
+		why_set(why, "%s: " TIMER_NO_COUNTER, what);
 	else
 		tracer_explain(why, error, what);
 }

@@ -249,6 +249,15 @@ void snoopers_match(const struct snoopers *snoopers, const struct identity *who,
 	match->unnamed &= ~match->probes;
 }
 
+bool snoopers_ask_for_lines(const struct snoopers *snoopers)
+{
+	for (size_t i = 0; i < snoopers->names_count; i++) {
+		if (snoopers->names[i].cmdline[0])
+			return true;
+	}
+	return false;
+}
+
 void snoopers_match_cmdline(const struct snoopers *snoopers, const struct identity *who, pid_t pid,
 			    struct match *match)
 {

@@ -118,6 +118,9 @@ size_t snoopers_containers(const struct snoopers *snoopers,
 			   const struct container_snooper **containers);
 bool snoopers_empty(const struct snoopers *snoopers);
 
+/* Returns whether a name of the set asks for command lines. */
+bool snoopers_ask_for_lines(const struct snoopers *snoopers);
+
 /* Returns whether two sets select the same. */
 bool snoopers_equal(const struct snoopers *a, const struct snoopers *b);
 

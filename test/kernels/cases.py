@@ -356,6 +356,22 @@ def check_costed(results):
         moved or 'this kernel counts no calls', timers, totals['pagecache'].get('absent', 'hits too'))
 
 
+def check_unplugged(results):
+    """A CPU goes and comes twice: the program's time is the kernel's to the ns, and nothing is counted twice."""
+    answer, told, known = (results[name] for name in ('unplugged-answer', 'unplugged', 'unplugged-known'))
+    need(answer.status == 0 and answer.text.strip().endswith('1'), 'PUT, or the CPU: %s' % answer.text[-200:])
+    need(told.status == 0, told.text[:200])
+    found, pid = json.loads(told.text), known.status
+    run_ns = sum(int(line.split()[0]) for line in known.text.splitlines())
+    rows = [row for row in found['rows'] if row['pid'] == pid]
+    need(len(rows) == 1 and rows[0]['run_ns'] == run_ns, '%s instead of %d' % (rows, run_ns))
+    host = found['host']
+    parts = found['all']['run_ns'] + sum(host.get(name, 0) for name in ('idle_ns', 'iowait_ns', 'interrupts_ns', 'steal_ns'))
+    need(parts <= 1.002 * host['wall_ns'], '%d of %d ns: %s' % (parts, host['wall_ns'], host))
+    return '%d ns, and the kernel says the same; all parts are %.1f %% of the CPUs\' time' % (
+        run_ns, 100 * parts / host['wall_ns'])
+
+
 # Depth of `chain`, and how its lines begin. Of the second container no state is there.
 CONTAINED = {20: ('[Pod]shop-0', '[Con]web'), 21: ('[Pod]shop-0', '[Con]web'), 23: ('[Pod]shop-0', '[Con]web'),
              24: ('[Pod]11111111-2222-3333-4444-555555555555', '[Con]bbbbbbbbbbbb')}
@@ -407,6 +423,7 @@ def cases():
         ('named', 'named named', check_named),
         ('containers', 'contained containers', check_contained),
         ('costed', 'costed costed', check_costed),
+        ('unplugged', 'unplugged unplugged', check_unplugged),
         ('daemon', 'served daemon chain 20 %d' % FOREVER,
          lambda results: check_served(results, 'daemon', 20)),
     ]

@@ -9,7 +9,7 @@ import subprocess
 MIRROR = os.environ.get('STACKPROBE_MIRROR', 'http://deb.debian.org')
 KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 # The smaller one, for virtual machines; both are built from one configuration but for drivers.
-PACKAGE = 'linux-image-cloud-amd64'
+PACKAGE = 'linux-image-cloud-%s'
 # Series, where it is found below the mirror, which release it is in.
 SERIES = {
     '5.10': ('debian-security', 'bullseye-security'),
@@ -36,7 +36,7 @@ def run(argv, folder):
     return done.stdout
 
 
-def apt_options(folder, place, release):
+def apt_options(folder, place, release, architecture='amd64'):
     """A state of apt of its own."""
     state = folder / 'apt'
     for part in ('lists/partial', 'cache/archives/partial', 'none'):
@@ -46,8 +46,8 @@ def apt_options(folder, place, release):
                                         (KEYRING, MIRROR, place, release))
     settings = ['Dir::Etc::sourcelist=%s/sources.list' % state, 'Dir::Etc::sourceparts=%s/none' % state,
                 'Dir::State::lists=%s/lists' % state, 'Dir::Cache=%s/cache' % state,
-                'Dir::State::status=%s/status' % state, 'APT::Architecture=amd64',
-                'APT::Architectures=amd64', 'APT::Sandbox::User=root', 'Acquire::Languages=none',
+                'Dir::State::status=%s/status' % state, 'APT::Architecture=%s' % architecture,
+                'APT::Architectures=%s' % architecture, 'APT::Sandbox::User=root', 'Acquire::Languages=none',
                 'Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false']
     return ['-qq', *(word for setting in settings for word in ('-o', setting))]
 
@@ -95,29 +95,30 @@ def vmlinuz_of(deb, folder):
     return kernel
 
 
-def fetch_newest(options, folder):
+def fetch_newest(options, folder, package):
     run(['apt-get', *options, 'update'], folder)
-    depends = show(options, folder, PACKAGE).get('Depends', '')
+    depends = show(options, folder, package).get('Depends', '')
     image = re.search(r'linux-image-[0-9][\w.+-]*', depends)
     if not image:
-        raise Missing('%s depends on no image' % PACKAGE)
+        raise Missing('%s depends on no image' % package)
     names = [image[0]]
-    for package in names:
-        kernel = vmlinuz_of(fetch_package(options, folder, package), folder)
+    for name in names:
+        kernel = vmlinuz_of(fetch_package(options, folder, name), folder)
         if kernel:
             return kernel
         # From 6.18 on, the image is in a package that this one depends on.
-        depends = show(options, folder, package).get('Depends', '')
+        depends = show(options, folder, name).get('Depends', '')
         names += [n for n in re.findall(r'linux-binary-[\w.+-]+', depends) if n not in names]
     raise Missing('no vmlinuz in %s' % ', '.join(names))
 
 
-def fetch(series, folder):
+def fetch(series, folder, architecture='amd64'):
     """Path of that series' newest kernel; without a mirror that of an earlier run."""
     folder = (folder / series).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        return fetch_newest(apt_options(folder, *SERIES[series]), folder)
+        return fetch_newest(apt_options(folder, *SERIES[series], architecture), folder,
+                            PACKAGE % architecture)
     except Missing:
         kept = sorted(folder.glob('*.vmlinuz'), key=lambda path: path.stat().st_mtime)
         if not kept:

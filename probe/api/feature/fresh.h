@@ -18,7 +18,8 @@ struct answer;
 enum fresh_kind {
 	FRESH_METRICS, /* without series of single processes */
 	FRESH_METRICS_ALL,
-	FRESH_FEATURES, /* and those after it: GET of each feature, by its row */
+	FRESH_METRICS_OPEN, /* the same with exemplars */
+	FRESH_FEATURES,	    /* and those after it: GET of each feature, by its row */
 	/* and those after it: txt and json of each probe of /sched */
 	FRESH_SCHED = FRESH_FEATURES + 8,
 	FRESH_COUNT = FRESH_SCHED + 2 * SCHED_COUNT

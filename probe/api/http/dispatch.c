@@ -30,11 +30,14 @@ static bool may_be_old(const struct call *call)
 static void metrics_get(const struct call *call)
 {
 	bool all = call->caller->role >= ROLE_READ;
-	struct fresh *fresh = &call->services->fresh[all ? FRESH_METRICS_ALL : FRESH_METRICS];
+	bool is_open = metrics_are_open(call->accept);
+	struct fresh *fresh = &call->services->fresh[!all      ? FRESH_METRICS
+						     : is_open ? FRESH_METRICS_OPEN
+							       : FRESH_METRICS_ALL];
 	uint64_t began_ns = loop_now_ns();
 
 	if (!fresh_give(fresh, may_be_old(call), call->answer)) {
-		metrics_write(call->services, call->caller, call->answer);
+		metrics_write(call->services, call->caller, is_open, call->answer);
 		fresh_keep(fresh, call->answer, began_ns);
 	}
 	metrics_pack(call->answer, call->accept, call->accept_encoding);

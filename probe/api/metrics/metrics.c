@@ -83,7 +83,7 @@ const struct metrics_owner *metrics_owners(size_t *count)
 	return owners;
 }
 
-void metrics_write(const struct services *services, const struct caller *caller,
+void metrics_write(const struct services *services, const struct caller *caller, bool is_open,
 		   struct answer *answer)
 {
 	size_t count;
@@ -100,6 +100,7 @@ void metrics_write(const struct services *services, const struct caller *caller,
 		process_choice_make(&processes, services);
 	if (caller->role >= ROLE_READ)
 		accounting_last(services->accounting, (size_t)services->process_metrics, &costs);
+	figures.exemplars = is_open;
 	figures.processes = &processes;
 	figures.costs = &costs;
 	for (size_t i = 0; i < count; i++) {

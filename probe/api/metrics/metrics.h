@@ -15,9 +15,9 @@ struct metrics_owner {
 /* Returns all owners, in the order of /metrics. */
 const struct metrics_owner *metrics_owners(size_t *count);
 
-/* Writes all numbers there are, in Prometheus' text format; series of
- * single processes only where the caller may read those. */
-void metrics_write(const struct services *services, const struct caller *caller,
+/* Writes all numbers there are, in Prometheus' text format; series of single processes only where
+ * the caller may read those, and then OpenMetrics' exemplars if `is_open`. */
+void metrics_write(const struct services *services, const struct caller *caller, bool is_open,
 		   struct answer *answer);
 
 /* Writes the rows of doc/metrics.md. */

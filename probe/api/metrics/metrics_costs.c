@@ -39,11 +39,23 @@ static const char *cache_name(unsigned value)
 	return names[value];
 }
 
+static const char *const counters[PMU_COUNTS] = {
+#define COUNTER_NAME(number, name) [number] = (name),
+	PMU_LIST(COUNTER_NAME)
+#undef COUNTER_NAME
+};
+
+static const char *counter_name(unsigned value)
+{
+	return counters[value];
+}
+
 /* The values of a label lie behind each other in enum cost. */
 static const struct measure_label switch_type = {"type", switch_name, 0, 2};
 static const struct measure_label fault_kind = {"kind", fault_name, 0, 2};
 static const struct measure_label vector = {"vector", vector_name, 0, SOFTIRQS};
 static const struct measure_label cache_event = {"event", cache_name, 0, CACHE_COUNTS};
+static const struct measure_label cpu_event = {"event", counter_name, 0, PMU_COUNTS};
 static const struct measure_label way = {"direction", way_name, 0, 2};
 
 /* Numbers and times of vectors are in turn. */
@@ -55,15 +67,36 @@ static enum cost cost_of(const struct measure *row, unsigned value)
 static void put_number(struct buf *out, const struct measure *row, uint64_t number)
 {
 	if (strstr(row->name, "_seconds_"))
-		buf_printf(out, "%llu.%09llu\n", (unsigned long long)(number / NS_PER_S),
+		buf_printf(out, "%llu.%09llu", (unsigned long long)(number / NS_PER_S),
 			   (unsigned long long)(number % NS_PER_S));
 	else
-		buf_printf(out, "%llu\n", (unsigned long long)number);
+		buf_printf(out, "%llu", (unsigned long long)number);
 }
 
-/* Writes the lines of a row; `labels` (",a=\"b\"") are those of whom it is. */
+/* Adds the process with the most of a value, of those that have series, as OpenMetrics' exemplar.
+ */
+static void put_exemplar(struct buf *out, const struct measure *row, enum cost cost,
+			 const struct cost_series *series)
+{
+	const struct series_entry *most = NULL;
+
+	for (size_t i = 0; cost < COSTS && i < series->count; i++) {
+		if (!most || series->all[i].row.costs.of[cost] > most->row.costs.of[cost])
+			most = &series->all[i];
+	}
+	if (!most || !most->row.costs.of[cost])
+		return;
+	buf_printf(out, " # {pid=\"%d\",comm=\"", (int)most->row.pid);
+	metrics_label(out, most->row.comm, strnlen(most->row.comm, COMM_BYTES));
+	buf_str(out, "\"} ");
+	put_number(out, row, most->row.costs.of[cost]);
+}
+
+/* Writes the lines of a row; `labels` (",a=\"b\"") are those of whom it is. `series`: those with
+ * the exemplars; NULL: none are wanted. */
 static void put_lines(struct buf *out, const struct measure *row, uint64_t known,
-		      const struct buf *labels, const struct cost_row *costs)
+		      const struct buf *labels, const struct cost_row *costs,
+		      const struct cost_series *series)
 {
 	unsigned end = row->label ? row->label->end : 1;
 
@@ -81,6 +114,9 @@ static void put_lines(struct buf *out, const struct measure *row, uint64_t known
 			buf_printf(out, "{%s}", all.data + 1);
 		buf_char(out, ' ');
 		put_number(out, row, cost_row_value(costs, cost_of(row, i)));
+		if (series)
+			put_exemplar(out, row, cost_of(row, i), series);
+		buf_char(out, '\n');
 	}
 }
 
@@ -94,7 +130,8 @@ static void write_sums(struct buf *out, const struct measure *row, const void *s
 	if (!last || !last->table)
 		return;
 	if (!of_containers)
-		put_lines(out, row, last->known, &none, &last->sum);
+		put_lines(out, row, last->known, &none, &last->sum,
+			  figures->exemplars ? last->series : NULL);
 	for (size_t i = 0; of_containers && i < last->rows.count; i++) {
 		const struct cost_row *costs = &last->rows.all[i];
 		const struct container *container = cost_row_container(last->table, costs);
@@ -102,7 +139,7 @@ static void write_sums(struct buf *out, const struct measure *row, const void *s
 
 		metrics_container(&labels, container);
 		if (container)
-			put_lines(out, row, last->known, &labels, costs);
+			put_lines(out, row, last->known, &labels, costs, NULL);
 	}
 }
 
@@ -125,11 +162,11 @@ static void write_series(struct buf *out, const struct measure *row, const void 
 		buf_char(&labels, '"');
 		metrics_container(&labels, cost_row_container(last->table, &entry->row));
 		cost_series_value(entry, &costs.costs);
-		put_lines(out, row, last->known, &labels, &costs);
+		put_lines(out, row, last->known, &labels, &costs, NULL);
 	}
 	buf_str(&others, ",pid=\"others\"");
 	costs.costs = last->series->others;
-	put_lines(out, row, last->known, &others, &costs);
+	put_lines(out, row, last->known, &others, &costs, NULL);
 }
 
 /* Writes the host's energy by zone, since /proc was started. */
@@ -203,6 +240,14 @@ static const struct measure of_containers[] = {
 	{"container_softirq_seconds_total", NULL, COUNTER,
 	 "Time of softirqs that interrupted a container's processes (proc_softirq).",
 	 SUM(COST_SOFTIRQ_HI_NS), .label = &vector, .labels = CONTAINER},
+	{"container_cpu_events_total", NULL, COUNTER,
+	 "What the CPUs' counters counted while a container's processes ran, where the machine has "
+	 "such counters (proc_cpu).",
+	 SUM(COST_PMU_CYCLES), .label = &cpu_event, .labels = CONTAINER},
+	{"container_cpu_counted_seconds_total", NULL, COUNTER,
+	 "Time on CPUs in which stackprobe_container_cpu_events_total was counted; its cycles by "
+	 "this time are the average frequency.",
+	 SUM(COST_PMU_NS), .labels = CONTAINER},
 };
 
 static const struct measure of_node[] = {
@@ -245,6 +290,14 @@ static const struct measure of_node[] = {
 	{"node_wakeups_total", NULL, COUNTER,
 	 "Wake-ups of the threads of the processes that /proc looks at (proc_wakeup).",
 	 SUM(COST_WAKE_WOKEN)},
+	{"node_cpu_events_total", NULL, COUNTER,
+	 "What the CPUs' counters counted while the processes that /proc looks at ran, where the "
+	 "machine has such counters (proc_cpu).",
+	 SUM(COST_PMU_CYCLES), .label = &cpu_event},
+	{"node_cpu_counted_seconds_total", NULL, COUNTER,
+	 "Time on CPUs in which stackprobe_node_cpu_events_total was counted; its cycles by this "
+	 "time are the average frequency.",
+	 SUM(COST_PMU_NS)},
 	{"node_energy_joules_total", NULL, COUNTER,
 	 "Energy of the host's processors and memory by zone of RAPL, since /proc was started; "
 	 "read at "

@@ -106,11 +106,16 @@ static bool takes_gzip(const char *list)
 	return strncmp(gzip, "q=", 2) != 0 || strtod(gzip + 2, NULL) > 0;
 }
 
+bool metrics_are_open(const char *accept)
+{
+	return accept && strstr(accept, OPEN_METRICS);
+}
+
 void metrics_pack(struct answer *answer, const char *accept, const char *accept_encoding)
 {
 	if (answer->status != 200 || !answer->body.len || buf_error(&answer->body))
 		return;
-	if (accept && strstr(accept, OPEN_METRICS))
+	if (metrics_are_open(accept))
 		make_open(answer);
 	if (takes_gzip(accept_encoding) && answer->body.len >= PACKED_LEAST &&
 	    answer->body.len <= PACKED_MOST)

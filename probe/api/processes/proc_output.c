@@ -11,7 +11,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 
-#define BIT(cost) (1ULL << (cost))
+#define BIT(cost)	(1ULL << (cost))
+#define EVICTIONS_SHOWN 20
 
 /* ---- JSON ---- */
 
@@ -57,9 +58,15 @@ static void put_owner(struct json *json, const struct cost_answer *answer,
 
 static void put_values(struct json *json, const struct cost_row *row, uint64_t values)
 {
+	struct shown_rate rates[RATES_MAX];
+
 	for (int i = 0; i < COST_VALUES; i++) {
 		if (values & BIT(i))
 			json_u64(json, cost_name(i), cost_row_value(row, (enum cost)i));
+	}
+	for (unsigned i = 0; i < shown_rates(row, values, rates); i++) {
+		if (rates[i].value >= 0)
+			json_double(json, rates[i].name, rates[i].value);
 	}
 }
 
@@ -147,6 +154,36 @@ static void put_pairs(struct json *json, const struct cost_answer *answer)
 	free(shown.all);
 }
 
+/* Says from which memory cgroups reclaim took pages of files, of the whole host. */
+static void put_evictions(struct json *json, const struct cost_answer *answer)
+{
+	size_t count;
+	_cleanup_free_ struct keyed_count *all =
+		keyed_counts_largest(&answer->rows->evictions, &count);
+	uint64_t others = 0;
+
+	json_array(json, "evictions");
+	for (size_t i = 0; i < count; i++) {
+		bool has_path;
+		const struct known_cgroup *group =
+			cost_table_cgroup(answer->table, all[i].key, &has_path);
+
+		if (i >= EVICTIONS_SHOWN) {
+			others += all[i].count;
+			continue;
+		}
+		json_object(json, NULL);
+		json_u64(json, "id", all[i].key);
+		if (group && has_path)
+			json_name(json, "cgroup", group->path);
+		container_json(json, group ? group_container(group) : NULL, 0, 0);
+		json_u64(json, "pages", all[i].count);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_u64(json, "other_evictions", others);
+}
+
 static void put_sum(struct json *json, const char *key, const struct cost_answer *answer,
 		    const struct proc_choice *choice, const struct cost_row *sum)
 {
@@ -159,20 +196,19 @@ static void put_sum(struct json *json, const char *key, const struct cost_answer
 static void put_head(struct json *json, const struct cost_answer *answer,
 		     const struct proc_choice *choice)
 {
-	const char *absent = cost_kind_absent(choice->probe, answer->known);
-
 	json_text(json, "probe", cost_kind_get(choice->probe)->name);
 	json_seconds(json, "from", shown_from(answer, choice));
 	json_seconds(json, "until", answer->rows->time_ns);
 	json_text(json, "group_by", cost_groups[answer->by]);
 	json_text(json, "by", cost_name(choice->by));
-	if (absent)
-		json_text(json, "absent", absent);
+	if (answer->absent)
+		json_text(json, "absent", answer->absent);
 	json_number_object(json, "lost", {"threads", answer->lost.threads},
 			   {"processes", answer->lost.processes},
 			   {"softirqs", answer->counts_lost[COUNTER_SOFTIRQ]},
 			   {"pages", answer->counts_lost[COUNTER_CACHE]},
-			   {"wakeups", answer->counts_lost[COUNTER_WAKE]});
+			   {"wakeups", answer->counts_lost[COUNTER_WAKE]},
+			   {"switches", answer->counts_lost[COUNTER_PMU]});
 }
 
 /* Returns the share of the CPUs' time in which something ran. */
@@ -245,6 +281,8 @@ static void write_json(struct buf *out, const struct cost_answer *answer,
 		put_softirqs(&json, answer);
 	if (choice->probe == PROC_WAKEUP)
 		put_pairs(&json, answer);
+	if (choice->probe == PROC_PAGECACHE)
+		put_evictions(&json, answer);
 	json_array(&json, "rows");
 	for (size_t i = 0; i < shown.count && !buf_error(out); i++) {
 		json_line(&json);

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "costs/accounting.h"
+#include "costs/counting.h"
 #include "costs/proc_params.h"
 
 #define NAME_BYTES 32
@@ -38,19 +39,6 @@ const struct rules proc_rules = {
 	.probes_share = true,
 };
 
-/* Returns whether a snooper asks for command lines, which are not read here. */
-static bool asks_for_lines(const struct snoopers *snoopers)
-{
-	const struct name_snooper *names;
-	size_t count = snoopers_names(snoopers, &names);
-
-	for (size_t i = 0; i < count; i++) {
-		if (names[i].cmdline && *names[i].cmdline)
-			return true;
-	}
-	return false;
-}
-
 void proc_put(const struct services *services, char *data, size_t bytes, struct answer *answer,
 	      void (*ready)(void *arg), void *arg)
 {
@@ -61,10 +49,6 @@ void proc_put(const struct services *services, char *data, size_t bytes, struct 
 
 	(void)ready;
 	(void)arg;
-	if (r == 0 && asks_for_lines(spec.snoopers)) {
-		why_set(&why, "cmdline is no snooper of /proc: choose by comm, pid or container");
-		r = -EINVAL;
-	}
 	if (r < 0) {
 		log_info("PUT /proc refused: %s", why.text);
 		answer_failed(answer, r == -ENOMEM ? 503 : 400, why.text);
@@ -92,8 +76,7 @@ static void add_status(struct json *json, const struct services *services, const
 	json_object(json, "probes");
 	for (int i = 0; i < COST_PROBES; i++) {
 		const struct cost_kind *kind = cost_kind_get(i);
-		const char *absent =
-			cost_kind_absent(i, tracer_costs_known(engine_tracer(services->engine)));
+		const char *absent = counting_absent(engine_tracer(services->engine), i);
 
 		if (!(spec->probes & 1u << i))
 			continue;

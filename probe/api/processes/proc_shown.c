@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "costs/counting.h"
 
 #define BIT(cost) (1ULL << (cost))
@@ -56,10 +57,37 @@ void choose_rows(struct shown_rows *shown, const struct cost_answer *answer,
 		shown->count = choice->top;
 }
 
+unsigned shown_rates(const struct cost_row *row, uint64_t values,
+		     struct shown_rate rates[RATES_MAX])
+{
+	static const struct {
+		const char *name;
+		enum cost value, of;
+		double scale;
+	} known[RATES_MAX] = {
+		{"average_hz", COST_PMU_CYCLES, COST_PMU_NS, NS_PER_S},
+		{"ipc", COST_PMU_INSTRUCTIONS, COST_PMU_CYCLES, 1},
+		{"miss_rate", COST_PMU_CACHE_MISSES, COST_PMU_CACHE_REFERENCES, 1},
+	};
+	unsigned count = 0;
+
+	for (int i = 0; i < RATES_MAX; i++) {
+		uint64_t of = cost_row_value(row, known[i].of);
+		double value = known[i].scale * (double)cost_row_value(row, known[i].value);
+
+		if (values & BIT(known[i].value) && values & BIT(known[i].of))
+			rates[count++] =
+				(struct shown_rate){known[i].name, of ? value / (double)of : -1};
+	}
+	return count;
+}
+
 uint64_t shown_from(const struct cost_answer *answer, const struct proc_choice *choice)
 {
 	uint64_t from_ns = answer->from_ns, counted_ns = 0;
 
+	if (cost_kind_get(choice->probe)->key < COSTS)
+		return from_ns; /* the kernel counts it */
 	for (int i = 0; i < COST_COUNTERS; i++) {
 		if (counting_probe((enum cost_counter)i) == choice->probe)
 			counted_ns = answer->counted_from_ns[i];
@@ -67,27 +95,10 @@ uint64_t shown_from(const struct cost_answer *answer, const struct proc_choice *
 	return counted_ns > from_ns ? counted_ns : from_ns;
 }
 
-static int compare_counts(const void *a, const void *b)
-{
-	const struct pair_count *left = a, *right = b;
-
-	if (left->count != right->count)
-		return left->count > right->count ? -1 : 1;
-	return pair_compare(a, b);
-}
-
 void choose_pairs(struct shown_pairs *shown, const struct cost_answer *answer)
 {
-	const struct cost_rows *rows = answer->rows;
-
-	*shown = (struct shown_pairs){.all = calloc(rows->pairs_count + 1, sizeof(*shown->all))};
-	if (!shown->all)
-		return;
-	for (size_t i = 0; i < rows->pairs_count; i++) {
-		if (rows->pairs[i].count)
-			shown->all[shown->count++] = rows->pairs[i];
-	}
-	qsort(shown->all, shown->count, sizeof(*shown->all), compare_counts);
+	*shown = (struct shown_pairs){0};
+	shown->all = keyed_counts_largest(&answer->rows->pairs, &shown->count);
 	for (size_t i = PAIRS_SHOWN; i < shown->count; i++)
 		shown->others += shown->all[i].count;
 	shown->count = shown->count < PAIRS_SHOWN ? shown->count : PAIRS_SHOWN;

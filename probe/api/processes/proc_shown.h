@@ -24,12 +24,23 @@ void choose_rows(struct shown_rows *shown, const struct cost_answer *answer,
 /* Returns the values of the probe that are counted, 1 << enum cost. */
 uint64_t shown_values(const struct cost_answer *answer, const struct proc_choice *choice);
 
+/* What the CPUs' counters say together, of the probes that show them. */
+struct shown_rate {
+	const char *name;
+	double value; /* negative: it isn't counted */
+};
+#define RATES_MAX 3
+
+/* Fills in the rates of a row that shows these values (1 << enum cost). Returns how many. */
+unsigned shown_rates(const struct cost_row *row, uint64_t values,
+		     struct shown_rate rates[RATES_MAX]);
+
 /* Returns since when the probe's values count, ns since 1970. */
 uint64_t shown_from(const struct cost_answer *answer, const struct proc_choice *choice);
 
 /* The pairs with the most wake-ups, and the names of who they are. */
 struct shown_pairs {
-	struct pair_count *all; /* owned; NULL: no memory */
+	struct keyed_count *all; /* owned; NULL: no memory */
 	size_t count;
 	struct cost_name_of names[2 * PAIRS_SHOWN]; /* of all[i]: 2 * i, 2 * i + 1 */
 	uint64_t others;			    /* wake-ups of the other pairs */

@@ -57,12 +57,32 @@ static void put_label(struct buf *out, const struct cost_answer *answer, const s
 
 static void put_columns(struct buf *out, const struct cost_row *row, uint64_t values)
 {
+	struct shown_rate rates[RATES_MAX];
+
 	for (int i = 0; i < COST_VALUES; i++) {
 		if (values & BIT(i))
 			buf_printf(out, "%*llu", COLUMN,
 				   (unsigned long long)cost_row_value(row, (enum cost)i));
 	}
+	for (unsigned i = 0; i < shown_rates(row, values, rates); i++) {
+		if (rates[i].value < 0)
+			buf_printf(out, "%*s", COLUMN, "-");
+		else
+			buf_printf(out, "%*.6g", COLUMN, rates[i].value);
+	}
 	buf_str(out, "  ");
+}
+
+static void put_heads(struct buf *out, uint64_t values)
+{
+	struct shown_rate rates[RATES_MAX];
+
+	for (int i = 0; i < COST_VALUES; i++) {
+		if (values & BIT(i))
+			buf_printf(out, "%*s", COLUMN, cost_name(i));
+	}
+	for (unsigned i = 0; i < shown_rates(&(struct cost_row){0}, values, rates); i++)
+		buf_printf(out, "%*s", COLUMN, rates[i].name);
 }
 
 static void write_name(struct buf *out, const struct cost_name_of *name)
@@ -111,10 +131,7 @@ void proc_table(struct buf *out, const struct cost_answer *answer, const struct 
 	values &= table_values(&shown.sum, choice);
 	buf_printf(out, "%s: %s, of %llu.%03llu s\n", kind->name, kind->what,
 		   (unsigned long long)(span_ms / 1000), (unsigned long long)(span_ms % 1000));
-	for (int i = 0; i < COST_VALUES; i++) {
-		if (values & BIT(i))
-			buf_printf(out, "%*s", COLUMN, cost_name(i));
-	}
+	put_heads(out, values);
 	buf_printf(out, "  %s\n", cost_groups[answer->by]);
 	for (size_t i = 0; i < shown.count && !buf_error(out); i++) {
 		put_columns(out, &shown.all[i], values);

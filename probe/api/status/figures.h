@@ -15,6 +15,7 @@ struct figures {
 	const struct process_choice *processes;
 	/* what processes cost, by container; borrowed. NULL: not asked */
 	const struct last_costs *costs;
+	bool exemplars; /* lines may have them: OpenMetrics was asked for */
 	struct engine_stats engine;
 	struct session_stats files;
 	struct upload_status upload;

@@ -1,12 +1,15 @@
 """/proc over HTTP: forms, choices, groups, refusals, a restart."""
 import json
 import os
+import signal
 import socket
+from pathlib import Path
 
 import pytest
 
 from accounts import PROBES, costs, put, states, watch
 from helpers import wait_for
+from waiting import stands_by
 
 
 @pytest.fixture
@@ -66,6 +69,58 @@ def test_snoopers_choose(profiler, burners):
     assert os.getpid() not in {row["pid"] for row in costs(profiler, "proc_cpu")["rows"]}
 
 
+def chosen(profiler, **query):
+    return {row["pid"] for row in costs(profiler, "proc_cpu", **query)["rows"]}
+
+
+def test_a_command_line_chooses(profiler, start):
+    """Those that are there, those that begin later, and one whose line changes with execve; also after their end."""
+    shell = Path("/bin/sh")
+    burn = "while :; do :; done"
+    there, other = start(shell, "-c", burn, "one-of-mine"), start(shell, "-c", burn, "another")
+    put(profiler, {"cmd": {"probe": ["proc_cpu"]}, "state": "running",
+                   "snoopers": {"proc_name": [{"comm": "^sh$", "cmdline": "one-of-mine"}]}})  # fmt: skip
+    wait_for(lambda: chosen(profiler) == {there.pid}, why=lambda: chosen(profiler))
+    later = start(shell, "-c", burn, "one-of-mine")
+    wait_for(lambda: chosen(profiler) == {there.pid, later.pid}, why=lambda: chosen(profiler))
+    changed = start(shell, "-c", "kill -STOP $$; whose=mine; exec sh -c 'while :; do :; done' one-of-$whose")
+    wait_for(lambda: stands_by(changed), why="it stands by")
+    assert chosen(profiler) == {there.pid, later.pid}
+    os.kill(changed.pid, signal.SIGCONT)
+    wait_for(lambda: chosen(profiler) == {there.pid, later.pid, changed.pid}, why=lambda: chosen(profiler))
+    there.kill()
+    assert chosen(profiler) == {there.pid, later.pid, changed.pid}
+    assert other.pid in chosen(profiler, seconds=1) | {other.pid}
+    put(profiler, {"snoopers": {"proc_name": [{"comm": "", "cmdline": "another"}]}})
+    wait_for(lambda: chosen(profiler) == {other.pid}, why=lambda: chosen(profiler))
+
+
+def test_a_pid_chooses_what_it_forks_until_that_calls_execve(profiler, start):
+    """A shell's subshells, three deep; and a program that one of them becomes."""
+    shell = start(Path("/bin/sh"), "-c", """
+        (while :; do :; done) & echo $!
+        ((while :; do :; done) & echo $!; wait) &
+        sh -c 'while :; do :; done' & echo $!
+        wait
+        """)  # fmt: skip
+
+    def line(pid):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+    wait_for(lambda: len(shell.log.read_text().split()) == 3, why="it has forked")
+    begun = {int(pid) for pid in shell.log.read_text().split()}
+    try:
+        wait_for(lambda: len({line(pid) for pid in begun}) == 2, why="one is another program")
+        forks = {pid for pid in begun if line(pid) == line(shell.pid)}
+        assert len(forks) == 2
+        watch(profiler, pids=[shell.pid], probes=["proc_cpu"])
+        wait_for(lambda: chosen(profiler) >= forks, why=lambda: (chosen(profiler), forks))
+        assert not chosen(profiler) & (begun - forks)
+    finally:
+        for pid in begun:
+            os.kill(pid, signal.SIGKILL)
+
+
 def test_what_makes_no_sense_is_refused(profiler):
     assert profiler.get("/proc").json() == {}
     assert profiler.get("/proc/proc_cpu.json").status == 404
@@ -74,8 +129,6 @@ def test_what_makes_no_sense_is_refused(profiler):
     for query in ("seconds=0", "seconds=601", "seconds=1&top=0", "seconds=1&by=minor", "seconds=1&by=x", "seconds=1&pid=1"):
         answer = profiler.get("/proc/proc_cpu.json?" + query)
         assert answer.status == 400 and answer.message, query
-    line = {"cmd": {"probe": ["proc_cpu"]}, "snoopers": {"proc_name": [{"comm": "", "cmdline": "x"}]}, "state": "running"}
-    assert "cmdline" in put(profiler, line, 400).message
     assert put(profiler, {"cmd": {"probe": ["runqlat"]}, "state": "running"}, 400).message
 
 

@@ -1,6 +1,7 @@
 """/proc's probes that programs of ours count: the page cache, exact to the page; softirqs, beside the kernel's own numbers."""
 import os
 import socket
+import subprocess
 import threading
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from helpers import wait_for
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 PAGES = 10_000
+GROUP_PAGES = 8192
 EVICTED = 100  # pages of a file that the host of this machine may take out of the page cache meanwhile
 
 
@@ -105,6 +107,44 @@ def test_writes_make_pages_dirty(pages, work):
         assert 2000 <= found["pages_added"] <= 2050
         os.pwrite(file.fileno(), b"x", 0)  # it is dirty already
         assert pages()["pages_dirtied"] <= 2
+
+
+@pytest.fixture
+def memory_group():
+    """A memory cgroup of 32 MiB: a folder."""
+    v1 = Path("/sys/fs/cgroup/memory")
+    group = (v1 if v1.is_dir() else Path("/sys/fs/cgroup")) / f"stackprobe-test-{os.getpid()}"
+    group.mkdir()
+    limit = group / ("memory.limit_in_bytes" if v1.is_dir() else "memory.max")
+    if not limit.exists():
+        group.rmdir()
+        pytest.skip("no memory controller here")
+    limit.write_text(str(GROUP_PAGES * PAGE))
+    yield group
+    wait_for(lambda: not (group / "cgroup.procs").read_text(), why="it is empty")
+    group.rmdir()
+
+
+def test_pages_that_reclaim_takes_are_of_their_memory_cgroup(profiler, pages, file_of, memory_group):
+    """A reader of four times as much as its cgroup may have: all that it added (what was evicted too soon, twice) and that
+    isn't there any more."""
+    big = file_of(4 * GROUP_PAGES, "big")
+    make_cold(big)
+    script = f"echo 0 >{memory_group}/cgroup.procs; cat {big} >/dev/null; echo; read line"
+    with subprocess.Popen(["/bin/sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
+        reader.stdout.readline()
+
+        def of_the_reader():
+            answer = costs(profiler, "proc_pagecache")
+            rows = [row for row in answer["rows"] if row.get("comm") == "cat" and row["pages_added"] >= 4 * GROUP_PAGES]
+            return rows and (rows[0], [one for one in answer["evictions"] if one["id"] == memory_group.stat().st_ino])
+
+        row, (mine,) = wait_for(of_the_reader, why="it has ended")
+        stat = dict(line.split() for line in (memory_group / "memory.stat").read_text().splitlines())
+        reader.stdin.close()
+    resident = int(stat.get("cache", stat.get("file"))) // PAGE
+    assert resident <= GROUP_PAGES
+    assert abs(mine["pages"] - (row["pages_added"] - resident)) <= GROUP_PAGES // 20 + EVICTED
 
 
 def test_a_thread_that_ends_leaves_nothing_out(profiler, pages, file_of):

@@ -100,17 +100,25 @@ class Prometheus:
         )
         self.log = (work / "prometheus.log").open("w")
         argv = ["prometheus", f"--config.file={conf}", f"--storage.tsdb.path={work / 'tsdb'}",
-                f"--web.listen-address=127.0.0.1:{self.port}"]  # fmt: skip
+                f"--web.listen-address=127.0.0.1:{self.port}", "--enable-feature=exemplar-storage"]  # fmt: skip
         self.popen = subprocess.Popen(argv, stdout=self.log, stderr=self.log)
 
-    def query(self, expression):
-        url = f"http://127.0.0.1:{self.port}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
+    def ask(self, what, **query):
+        url = f"http://127.0.0.1:{self.port}/api/v1/{what}?" + urllib.parse.urlencode(query)
         try:
             with urllib.request.urlopen(url, timeout=10) as answer:
-                said = json.load(answer)
+                return json.load(answer)["data"]
         except OSError:
             return []  # it isn't there yet
-        return said["data"]["result"]
+
+    def query(self, expression):
+        said = self.ask("query", query=expression)
+        return said and said["result"]
+
+    def exemplars(self, metric):
+        now = time.time()
+        return [one["labels"] for series in self.ask("query_exemplars", query=metric, start=now - 60, end=now)
+                for one in series["exemplars"]]  # fmt: skip
 
     def stop(self):
         self.popen.kill()
@@ -148,5 +156,9 @@ def test_each_panel_of_the_dashboard_has_data(profiler, start, podman, prometheu
         return not left
 
     wait_for(all_have_data, 40, every=1, why=lambda: list(left))
+    known = {labels["pid"] for labels in prometheus.exemplars("stackprobe_node_process_cpu_seconds_total")}
+    series = {result["metric"]["pid"] for result in prometheus.query("last_over_time(stackprobe_process_cost_cpu_seconds_total[1m])")}
+    assert known and known <= series
+    assert " # {" not in profiler.get("/metrics").text
     names = {result["metric"].get("container") for result in prometheus.query("stackprobe_container_cpu_seconds_total")}
     assert one.name in names

@@ -420,6 +420,13 @@ static void what_processes_cost(void **state)
 		     "node_io_bytes_total{direction=\"write\"} 21\n"
 		     "node_disk_bytes_total{direction=\"read\"} 22\n"
 		     "node_disk_bytes_total{direction=\"write\"} 23\n");
+	figures.exemplars = true;
+	last.known = 1ULL << COST_RUN | 1ULL << COST_MAJOR;
+	assert_lines(&node_cost_measures, &figures,
+		     "node_process_cpu_seconds_total 0.000000010 # {pid=\"7\",comm=\"a\\\"b\"} "
+		     "0.000000002\n"
+		     "node_page_faults_total{kind=\"major\"} 17 # {pid=\"7\",comm=\"a\\\"b\"} 9\n");
+	figures.exemplars = false;
 	last.known = 1ULL << COST_WAKE_WOKEN | 1ULL << COST_CACHE_ADDED |
 		     1ULL << COST_SOFTIRQ_NET_RX | 1ULL << COST_SOFTIRQ_RCU_NS;
 	assert_lines(&node_cost_measures, &figures,
@@ -435,6 +442,10 @@ static void what_processes_cost(void **state)
 		     "node_softirqs_total{vector=\"net_rx\"} 23\n"
 		     "node_softirq_seconds_total{vector=\"rcu\"} 0.000000036\n"
 		     "node_wakeups_total 40\n");
+	last.known = 1ULL << COST_PMU_REF_CYCLES | 1ULL << COST_PMU_NS;
+	assert_lines(&node_cost_measures, &figures,
+		     "node_cpu_events_total{event=\"ref_cycles\"} 43\n"
+		     "node_cpu_counted_seconds_total 0.000000047\n");
 	last.known = 0;
 	last.rows.energy = (struct energy_counts){
 		.time_ns = 1, .count = 2, .zones = {{"package-0", 1500000}, {"psys", 7}}};

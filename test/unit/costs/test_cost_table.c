@@ -13,6 +13,7 @@ static struct {
 	struct containers *containers;
 	struct cost_table *table;
 	struct cost_rows rows;
+	uint64_t line_serial; /* of readings */
 } test;
 
 static int begin(void **state)
@@ -46,12 +47,14 @@ static struct cost_owner owner_of(uint32_t pid, uint64_t start_ns, uint64_t grou
 
 static struct process_cost process_of(uint32_t pid, uint64_t start_ns, uint64_t run_ns)
 {
-	return (struct process_cost){owner_of(pid, start_ns, 1), {.of = {[COST_RUN] = run_ns}}};
+	return (struct process_cost){.owner = owner_of(pid, start_ns, 1),
+				     .costs = {.of = {[COST_RUN] = run_ns}}};
 }
 
 static void take(struct process_cost *processes, size_t count)
 {
-	const struct cost_reading reading = {.processes = processes, .count = count};
+	const struct cost_reading reading = {
+		.processes = processes, .count = count, .line_serial = test.line_serial};
 
 	assert_int_equal(cost_table_take(test.table, &reading), 0);
 	cost_table_fold(test.table);
@@ -110,6 +113,57 @@ static void a_sum_never_goes_back(void **state)
 	assert_true(row_of(7)->has_ended);
 }
 
+static void a_fork_goes_by_its_forker_until_it_calls_execve(void **state)
+{
+	struct process_cost processes[] = {process_of(9, 1009, 1), process_of(8, 1008, 1),
+					   process_of(7, 1007, 1)};
+
+	(void)state;
+	processes[0].owner.forker = 8;
+	processes[0].owner.forker_start_ns = 1008;
+	processes[1].owner.forker = 7;
+	processes[1].owner.forker_start_ns = 1007;
+	take(processes, 3);
+	copy();
+	assert_int_equal(cost_row_line(test.table, row_of(9))->pid, 7);
+	assert_int_equal(cost_row_line(test.table, row_of(8))->pid, 7);
+	assert_int_equal(cost_row_line(test.table, row_of(7))->pid, 7);
+	processes[1].owner.forker = 0;
+	processes[0].owner.forker_start_ns = 1008;
+	take(processes, 3);
+	copy();
+	assert_int_equal(cost_row_line(test.table, row_of(9))->pid, 8);
+	assert_int_equal(cost_row_line(test.table, row_of(8))->pid, 8);
+	processes[0].owner.forker_start_ns = 1; /* another process had the pid */
+	take(processes, 3);
+	copy();
+	assert_int_equal(cost_row_line(test.table, row_of(9))->pid, 9);
+}
+
+static void a_command_line_counts_for_the_snoopers_it_was_compared_with(void **state)
+{
+	_cleanup_snoopers_ struct snoopers *snoopers = NULL, *others = NULL;
+	struct process_cost processes[] = {process_of(7, 1007, 1), process_of(8, 1008, 1)};
+
+	(void)state;
+	assert_int_equal(snoopers_new(&snoopers), 0);
+	assert_int_equal(snoopers_add_name(snoopers, "^busy$", "-x", "", 0), 0);
+	assert_int_equal(snoopers_new(&others), 0);
+	assert_int_equal(snoopers_add_name(others, "^busy$", "-y", "", 0), 0);
+	assert_true(snoopers_ask_for_lines(snoopers));
+	test.line_serial = snoopers_serial(snoopers);
+	processes[1].line_matches = true;
+	take(processes, 2);
+	end_one(8, 1, 5); /* it stays chosen */
+	copy();
+	cost_rows_select(&test.rows, test.table, snoopers);
+	assert_int_equal(test.rows.count, 1);
+	assert_int_equal(test.rows.all[0].pid, 8);
+	copy();
+	cost_rows_select(&test.rows, test.table, others);
+	assert_int_equal(test.rows.count, 0);
+}
+
 /* Takes a reading without processes, in which a program of ours has counted. */
 static void take_counted(uint32_t pid, uint64_t net_rx, uint64_t pages)
 {
@@ -128,8 +182,10 @@ static void take_counted(uint32_t pid, uint64_t net_rx, uint64_t pages)
 
 static void pairs_are_subtracted_and_have_names(void **state)
 {
-	struct pair_count pairs[] = {{{7, 8}, 5}, {{8, 7}, 1}};
-	const struct cost_reading reading = {.counts = {.pairs = pairs, .pairs_count = 2}};
+	struct keyed_count pairs[] = {{.pair = {8, 7}, 1}, {.pair = {7, 8}, 5}};
+	struct keyed_count evictions[] = {{.key = 9, .count = 4}};
+	const struct cost_reading reading = {
+		.counts = {.pairs = {pairs, 2}, .evictions = {evictions, 1}}};
 	struct cost_name_of names[] = {{.pid = 7}, {.pid = 9}};
 	struct cost_rows before = {0};
 
@@ -139,18 +195,24 @@ static void pairs_are_subtracted_and_have_names(void **state)
 	assert_int_equal(cost_table_take(test.table, &reading), 0);
 	assert_int_equal(cost_table_copy(test.table, &before), 0);
 	pairs[0].count = 10;
+	evictions[0].count = 9;
 	assert_int_equal(cost_table_take(test.table, &reading), 0);
 	copy();
 	cost_rows_subtract(&test.rows, &before);
-	assert_int_equal(test.rows.pairs_count, 2);
-	assert_int_equal(test.rows.pairs[0].count, 7);
-	assert_int_equal(test.rows.pairs[1].count, 0);
+	assert_int_equal(test.rows.pairs.count, 2);
+	assert_int_equal(test.rows.pairs.all[0].count, 7);
+	assert_int_equal(test.rows.pairs.all[1].count, 0);
+	assert_int_equal(test.rows.evictions.count, 1);
+	assert_int_equal(test.rows.evictions.all[0].count, 5);
 	cost_rows_done(&before);
 	cost_table_names(test.table, names, 2);
 	assert_string_equal(names[0].comm, "busy");
 	assert_string_equal(names[1].comm, "");
 	cost_table_clear(test.table, COUNTER_WAKE);
-	assert_int_equal(copy()->pairs_count, 0);
+	assert_int_equal(copy()->pairs.count, 0);
+	assert_int_equal(test.rows.evictions.count, 1);
+	cost_table_clear(test.table, COUNTER_CACHE);
+	assert_int_equal(copy()->evictions.count, 0);
 }
 
 static uint64_t value_of(pid_t pid, enum cost cost)
@@ -397,6 +459,8 @@ int main(void)
 		TABLE_TEST(what_our_programs_counted_before_is_subtracted_and_grouped),
 		TABLE_TEST(counts_that_begin_anew_begin_at_zero),
 		TABLE_TEST(pairs_are_subtracted_and_have_names),
+		TABLE_TEST(a_fork_goes_by_its_forker_until_it_calls_execve),
+		TABLE_TEST(a_command_line_counts_for_the_snoopers_it_was_compared_with),
 		TABLE_TEST(a_pid_that_is_used_again_is_another_process),
 		TABLE_TEST(a_process_whose_end_was_lost_ends_when_it_is_not_seen),
 		TABLE_TEST(processes_that_ended_long_ago_are_one_row_by_cgroup),
