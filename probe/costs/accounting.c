@@ -253,6 +253,7 @@ int accounting_copy_since(const struct accounting *accounting, const struct cost
 	if (r < 0)
 		return r;
 	cost_rows_subtract(rows, before);
+	cost_rows_sum(rows);
 	if (accounting->told)
 		cost_rows_select(rows, accounting->table, accounting->wanted.snoopers);
 	return cost_rows_group(rows, accounting->table, by);

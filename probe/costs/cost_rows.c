@@ -127,6 +127,13 @@ void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before)
 	rows->count = kept;
 }
 
+void cost_rows_sum(struct cost_rows *rows)
+{
+	rows->cycles = 0;
+	for (size_t i = 0; i < rows->count; i++)
+		rows->cycles += cost_row_value(&rows->all[i], COST_PMU_CYCLES);
+}
+
 void cost_rows_select(struct cost_rows *rows, const struct cost_table *table,
 		      const struct snoopers *snoopers)
 {

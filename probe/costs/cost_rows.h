@@ -49,6 +49,7 @@ struct cost_rows {
 	struct energy_counts energy; /* no zones: the host counts none */
 	struct cost_more *more;	     /* room of the rows', owned */
 	struct cost_more idle;	     /* counted while no process ran */
+	uint64_t cycles;	     /* of all processes, also of those that aren't selected */
 	struct softirq_counts *cpus; /* of each CPU, owned; NULL: not counted */
 	size_t cpus_count;
 	struct keyed_counts pairs, evictions; /* as in struct cost_counts; owned */
@@ -64,6 +65,9 @@ void cost_rows_clear(struct cost_rows *rows, enum cost_counter which);
 
 /* Subtracts what rows had before; rows that have cost nothing since are removed. */
 void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before);
+
+/* Fills in rows->cycles, before rows are selected. */
+void cost_rows_sum(struct cost_rows *rows);
 
 /* Removes the rows that the snoopers don't select. */
 void cost_rows_select(struct cost_rows *rows, const struct cost_table *table,

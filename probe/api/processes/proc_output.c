@@ -79,15 +79,45 @@ static double energy_of_time(const struct cost_answer *answer)
 	return wall_ns > 0 ? (double)energy_of_packages(energy) / wall_ns : 0;
 }
 
-/* Adds the row's part of the packages' energy, which goes by its time on CPUs (doc/proc.md). */
+/* Returns the share of the CPUs' time in which something ran. */
+static double busy_share(const struct cost_answer *answer)
+{
+	const struct host_times *host = &answer->rows->host;
+	double wall_ns = (double)((answer->rows->time_ns - answer->from_ns) * host->cpus);
+	double idle_ns = (double)(host->idle_ns + host->iowait_ns);
+
+	return wall_ns > idle_ns ? 1 - idle_ns / wall_ns : 0;
+}
+
+/* Returns the energy of the answer's time, uJ: of the packages, or the active part of it. */
+static double packages_energy(const struct cost_answer *answer)
+{
+	double span_ns = (double)(answer->rows->time_ns - answer->from_ns);
+
+	return energy_of_time(answer) * span_ns * (double)answer->rows->host.cpus;
+}
+
+static double active_energy(const struct cost_answer *answer)
+{
+	return packages_energy(answer) * busy_share(answer);
+}
+
+/* Returns the row's part of it: by its cycles, else by its time on CPUs (doc/proc.md). */
+static double energy_of_row(const struct cost_answer *answer, const struct cost_row *row)
+{
+	double cycles = (double)answer->rows->cycles;
+
+	if (cycles > 0 && answer->known & BIT(COST_PMU_CYCLES))
+		return active_energy(answer) * (double)cost_row_value(row, COST_PMU_CYCLES) /
+		       cycles;
+	return energy_of_time(answer) * (double)row->costs.of[COST_RUN];
+}
+
 static void put_estimate(struct json *json, const struct cost_answer *answer,
 			 const struct proc_choice *choice, const struct cost_row *row)
 {
-	double uj_a_ns = energy_of_time(answer);
-
-	if (uj_a_ns > 0 && cost_kind_get(choice->probe)->values & BIT(COST_RUN))
-		json_u64(json, "energy_estimate_uj",
-			 (uint64_t)(uj_a_ns * (double)row->costs.of[COST_RUN]));
+	if (energy_of_time(answer) > 0 && cost_kind_get(choice->probe)->values & BIT(COST_RUN))
+		json_u64(json, "energy_estimate_uj", (uint64_t)energy_of_row(answer, row));
 }
 
 static void put_row(struct json *json, const struct cost_answer *answer,
@@ -211,24 +241,12 @@ static void put_head(struct json *json, const struct cost_answer *answer,
 			   {"switches", answer->counts_lost[COUNTER_PMU]});
 }
 
-/* Returns the share of the CPUs' time in which something ran. */
-static double busy_share(const struct cost_answer *answer)
-{
-	const struct host_times *host = &answer->rows->host;
-	double wall_ns = (double)((answer->rows->time_ns - answer->from_ns) * host->cpus);
-	double idle_ns = (double)(host->idle_ns + host->iowait_ns);
-
-	return wall_ns > idle_ns ? 1 - idle_ns / wall_ns : 0;
-}
-
 /* Says what energy the host has used, and what part of the packages' goes by the time in which
  * something ran. */
 static void put_energy(struct json *json, const struct cost_answer *answer)
 {
 	const struct energy_counts *energy = &answer->rows->energy;
-	double span_ns = (double)(answer->rows->time_ns - answer->from_ns);
-	double packages_uj = energy_of_time(answer) * span_ns * (double)answer->rows->host.cpus;
-	double active_uj = packages_uj * busy_share(answer);
+	double active_uj = active_energy(answer);
 
 	json_object(json, "energy");
 	if (!energy->count)
@@ -242,7 +260,7 @@ static void put_energy(struct json *json, const struct cost_answer *answer)
 			json_u64(json, energy->zones[i].name, energy->zones[i].uj);
 		json_object_end(json);
 		json_numbers(json, {"active_estimate_uj", (uint64_t)active_uj},
-			     {"idle_estimate_uj", (uint64_t)(packages_uj - active_uj)});
+			     {"idle_estimate_uj", (uint64_t)(packages_energy(answer) - active_uj)});
 	}
 	json_object_end(json);
 }
