@@ -70,13 +70,14 @@ void proc_put(const struct services *services, char *data, size_t bytes, struct 
 
 static void add_status(struct json *json, const struct services *services, const struct spec *spec)
 {
+	const struct tracer *tracer = engine_tracer(services->engine);
 	struct cost_table_stats stats;
 	struct costs_lost lost;
 
 	json_object(json, "probes");
 	for (int i = 0; i < COST_PROBES; i++) {
 		const struct cost_kind *kind = cost_kind_get(i);
-		const char *absent = counting_absent(engine_tracer(services->engine), i);
+		const char *absent = counting_absent(tracer, i);
 
 		if (!(spec->probes & 1u << i))
 			continue;
@@ -89,11 +90,15 @@ static void add_status(struct json *json, const struct services *services, const
 	}
 	json_object_end(json);
 	accounting_stats(services->accounting, &stats);
-	tracer_costs_lost(engine_tracer(services->engine), &lost);
+	tracer_costs_lost(tracer, &lost);
 	json_numbers(json, {"processes", stats.processes}, {"ended", stats.ended},
 		     {"cgroups", stats.cgroups});
 	json_number_object(json, "lost", {"threads", lost.threads}, {"processes", lost.processes},
-			   {"no_room", stats.refused});
+			   {"no_room", stats.refused},
+			   {"softirqs", tracer_counter_lost(tracer, COUNTER_SOFTIRQ)},
+			   {"pages", tracer_counter_lost(tracer, COUNTER_CACHE)},
+			   {"wakeups", tracer_counter_lost(tracer, COUNTER_WAKE)},
+			   {"switches", tracer_counter_lost(tracer, COUNTER_PMU)});
 }
 
 void proc_get(const struct services *services, struct answer *answer)
