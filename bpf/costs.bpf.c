@@ -44,14 +44,15 @@ static __always_inline struct cost_ended_key key_of(struct task_struct *task)
 				       BPF_CORE_READ(task, tgid)};
 }
 
-/* (Of an orphan the new parent is read, whose number of execve calls is another one, as good as
- * always.) */
+/* Of an orphan the new parent is read, whose number of execve calls mostly is another one. */
 static __always_inline void read_forker(struct task_struct *leader, struct cost_owner *owner)
 {
 	struct task_struct *parent = BPF_CORE_READ(leader, real_parent);
 	unsigned int forked_at = BPF_CORE_READ(leader, parent_exec_id);
 
-	if (BPF_CORE_READ(leader, self_exec_id) != forked_at || owner->is_kernel)
+	owner->has_execed = BPF_CORE_READ(leader, self_exec_id) != forked_at;
+	if (owner->has_execed || owner->is_kernel ||
+	    BPF_CORE_READ(parent, self_exec_id) != forked_at)
 		return;
 	owner->forker = BPF_CORE_READ(parent, tgid);
 	owner->forker_start_ns = BPF_CORE_READ(parent, group_leader, start_boottime);

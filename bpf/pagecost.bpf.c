@@ -28,7 +28,7 @@ const volatile bool has_reads = false; /* the kernel tells which pages a read wa
 /* Pages that reclaim has taken out of the page cache, by the memory cgroup that they were charged
  * to: the id of its node; 0: none. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH); /* cgroups that are gone leave it */
 	__uint(max_entries, EVICTING_MAX);
 	__type(key, uint64_t);
 	__type(value, uint64_t);

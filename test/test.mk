@@ -511,7 +511,7 @@ check-real: all ## record real programs that are installed, beside perf: how muc
 	test/real/check.py
 
 .PHONY: check-kernels
-check-kernels: all $(BUILD)/test/sched/hists $(addprefix build/test/programs/,chain frames altstack syscalls strands naps hang allocations grow pretends flash points rings) ## profile on Debian's kernels 5.10 to the newest, in QEMU (minutes)
+check-kernels: all $(BUILD)/test/sched/hists $(BUILD)/test/pmu/pmu_counts $(addprefix build/test/programs/,chain frames altstack syscalls strands naps hang allocations grow pretends flash points rings) ## profile on Debian's kernels 5.10 to the newest, in QEMU (minutes)
 	test/kernels/check $(BUILD) $(addprefix --series ,$(SERIES))
 
 build/arm64/pmucost.skel.h: build/arm64/pmucost.bpf.o

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Plain data that the daemon shares with bpf/costs.bpf.c: what processes have cost so far. The
- * kernel counts all of it itself, so nothing is added at a switch, a fault or a call.
+ * Plain data that the daemon shares with bpf/costs.bpf.c: what processes have cost so far, which
+ * the kernel counts itself; and with the programs that count beside it while a probe asks for them
+ * (bpf/process/cost_counter.h).
  */
 #pragma once
 
@@ -128,9 +129,11 @@ struct cost_owner {
 	uint32_t tgid;
 	uint32_t is_kernel; /* 1: a thread of the kernel */
 	char comm[COMM_BYTES];
-	/* The process that forked it, while it hasn't called execve since; 0: it has. */
+	/* The process that forked it, while neither has called execve since; 0: one has, or it is
+	 * gone. */
 	uint64_t forker_start_ns;
-	uint64_t forker;
+	uint32_t forker;
+	uint32_t has_execed; /* 1: it has called execve itself */
 };
 
 /* Record of a thread, as the iterator writes it. */

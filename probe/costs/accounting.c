@@ -203,6 +203,23 @@ void accounting_settle(struct accounting *accounting)
 	}
 }
 
+static void take_spec(struct accounting *accounting, const struct spec *spec)
+{
+	struct spec before = accounting->wanted;
+	bool is_same = accounting->told && snoopers_equal(before.snoopers, spec->snoopers);
+
+	if (!is_same)
+		cost_series_done(&accounting->series); /* others are looked at */
+	spec_copy(&accounting->wanted, spec);
+	if (is_same) { /* what is known of processes is of these */
+		snoopers_unref(accounting->wanted.snoopers);
+		accounting->wanted.snoopers = snoopers_ref(before.snoopers);
+	}
+	if (accounting->told)
+		spec_done(&before);
+	accounting->told = true;
+}
+
 int accounting_apply(struct accounting *accounting, const struct spec *spec, struct why *why)
 {
 	bool runs = spec->running && spec->probes, ran = accounting_is_running(accounting);
@@ -216,12 +233,7 @@ int accounting_apply(struct accounting *accounting, const struct spec *spec, str
 			return r;
 		}
 	}
-	if (accounting->told && !snoopers_equal(accounting->wanted.snoopers, spec->snoopers))
-		cost_series_done(&accounting->series); /* others are looked at */
-	if (accounting->told)
-		spec_done(&accounting->wanted);
-	spec_copy(&accounting->wanted, spec);
-	accounting->told = true;
+	take_spec(accounting, spec);
 	if (runs != ran)
 		log_info("proc %s", runs ? "started" : "stopped");
 	if (runs && !ran)
@@ -281,16 +293,28 @@ static bool is_stale(const struct accounting *accounting)
 static int take_rows(struct accounting *accounting, const struct cost_reading *reading)
 {
 	struct cost_reading mine = *reading;
+	bool stale = is_stale(accounting);
 	int r;
 
-	if (is_stale(accounting))
+	if (stale)
 		mine.counts = (struct cost_counts){0};
 	r = cost_table_take(accounting->table, &mine);
 	if (r == 0)
 		r = counting_forget(&accounting->counting, accounting->table, &mine.counts,
 				    accounting->ends);
-	cost_table_fold(accounting->table);
+	if (!stale) /* else counts of those that have ended come with the next reading */
+		cost_table_fold(accounting->table);
 	return r;
+}
+
+/* Notes a process whose command line hung the reading: the next ones leave it out. */
+static void note_hung(struct accounting *accounting, const struct cost_counter_key *who)
+{
+	if (!who->tgid)
+		return;
+	accounting->hung[accounting->hung_count++ % COST_HUNG_MAX] = *who;
+	log_warn("proc: the command line of process %u can't be read, it hangs: it is left out",
+		 (unsigned)who->tgid);
 }
 
 static void take_reading(void *arg, const struct cost_reading *reading)
@@ -299,6 +323,7 @@ static void take_reading(void *arg, const struct cost_reading *reading)
 
 	accounting->is_reading = false;
 	accounting->error = reading->error;
+	note_hung(accounting, &reading->hung);
 	if (!accounting->table)
 		return;
 	tracer_costs_poll(engine_tracer(accounting->setup.engine));
@@ -342,6 +367,7 @@ void accounting_begin_reading(struct accounting *accounting)
 	int r = counting_open(&accounting->counting, &source);
 	if (accounting->told && snoopers_ask_for_lines(accounting->wanted.snoopers))
 		source.snoopers = snoopers_ref(accounting->wanted.snoopers);
+	memcpy(source.hung, accounting->hung, sizeof(source.hung));
 	source.fd = tracer_costs_open(engine_tracer(accounting->setup.engine));
 	if (r < 0 || source.fd < 0) {
 		cost_source_close(&source);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The feature /proc: what each process of the host costs, present and past. It reads all processes
- * when somebody asks, and each report period; at a switch, a fault or a call it adds nothing. Loop
- * thread only.
+ * when somebody asks, and each report period; what the kernel counts itself costs nothing at a
+ * switch, a fault or a call. Loop thread only.
  */
 #pragma once
 

@@ -33,6 +33,9 @@ struct accounting {
 	/* of the reading under way: since when these counted, and the processes that had ended */
 	uint64_t counted_from_ns[COST_COUNTERS], ends;
 	struct energy *energy; /* NULL: the host has no counters of it */
+	/* processes whose command lines hung a reading; the oldest is forgotten first */
+	struct cost_counter_key hung[COST_HUNG_MAX];
+	size_t hung_count; /* so far */
 
 	bool has_base; /* what was before the start is known */
 	struct cost_rows base;

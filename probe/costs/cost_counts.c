@@ -90,17 +90,15 @@ static int read_processes(struct cost_counts *counts, enum cost_counter which, i
 	return added; /* -ENOENT: that was all */
 }
 
-/* Has the CPUs' counters read for what runs now. A CPU that is off-line is passed over. */
-static int count_running(const struct counter_fds *fds)
+/* Has the CPUs' counters read for what runs now. Where that can't be (a CPU is off-line) they are
+ * as of the last switch. */
+static void count_running(const struct counter_fds *fds)
 {
 	for (unsigned cpu = 0; cpu < fds->cpus; cpu++) {
 		LIBBPF_OPTS(bpf_test_run_opts, run, .cpu = cpu, .flags = BPF_F_TEST_RUN_ON_CPU);
-		int r = bpf_prog_test_run_opts(fds->beside, &run);
 
-		if (r < 0 && r != -ENXIO)
-			return r;
+		bpf_prog_test_run_opts(fds->beside, &run);
 	}
-	return 0;
 }
 
 static int read_cpus(struct cost_counts *counts, const struct counter_fds *fds)
@@ -117,14 +115,11 @@ static int read_cpus(struct cost_counts *counts, const struct counter_fds *fds)
 int cost_counts_read(struct cost_counts *counts, enum cost_counter which,
 		     const struct counter_fds *fds)
 {
-	int r = 0;
-
 	if (fds->by_process < 0)
 		return 0;
 	if (which == COUNTER_PMU)
-		r = count_running(fds);
-	if (r == 0)
-		r = read_processes(counts, which, fds->by_process);
+		count_running(fds);
+	int r = read_processes(counts, which, fds->by_process);
 	if (r == 0 && which == COUNTER_SOFTIRQ)
 		r = read_cpus(counts, fds);
 	if (r == 0 && which == COUNTER_WAKE)

@@ -19,7 +19,7 @@ struct counted_cost {
 };
 
 struct cost_counts {
-	struct counted_cost *all; /* a process with both kinds of counts is there twice */
+	struct counted_cost *all; /* a process with two kinds of counts is there twice */
 	size_t count;
 	struct softirq_counts *cpus; /* by number; NULL: softirqs aren't counted */
 	size_t cpus_count;

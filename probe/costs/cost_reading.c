@@ -20,6 +20,10 @@ struct reading_job {
 	size_t known_count;
 	struct cost_reading result;
 	struct map *by_pid; /* tgid -> struct process_cost */
+	/* whose command line is being read, for the loop, where the job is given up; pid 0:
+	 * nobody's */
+	_Atomic uint64_t at_start_ns;
+	_Atomic uint32_t at_pid;
 	void (*done)(void *arg, const struct cost_reading *reading);
 	void *arg;
 };
@@ -38,7 +42,7 @@ static void take_thread(void *arg, const void *record)
 			mine->result.error = r;
 			return;
 		}
-		*process = (struct process_cost){thread->owner, thread->ended, false};
+		*process = (struct process_cost){.owner = thread->owner, .costs = thread->ended};
 	}
 	cost_sums_add(&process->costs, &thread->own);
 }
@@ -102,23 +106,42 @@ static int meet_cgroups(struct reading_job *mine)
 	return r == -ENOSPC ? 0 : r;
 }
 
-/* Reads the command lines of those whose names match a snooper that asks for one. */
+static bool is_hung(const struct cost_source *source, const struct cost_owner *owner)
+{
+	for (size_t i = 0; i < COST_HUNG_MAX; i++) {
+		if (source->hung[i].tgid == owner->tgid &&
+		    source->hung[i].start_ns == owner->start_ns)
+			return true;
+	}
+	return false;
+}
+
+/* Compares the command line of a process whose name matches a snooper that asks for one. Reading it
+ * may hang, where a thread of the process does, and holds its mappings locked. */
+static void match_line(struct reading_job *mine, struct process_cost *process)
+{
+	const struct cost_owner *owner = &process->owner;
+	const struct identity who = {.comm = owner->comm};
+	struct match match;
+
+	snoopers_match(mine->source.snoopers, &who, &match);
+	if (!match.maybe || owner->is_kernel)
+		return;
+	process->line_unread = is_hung(&mine->source, owner);
+	if (process->line_unread)
+		return;
+	mine->at_start_ns = owner->start_ns;
+	mine->at_pid = owner->tgid;
+	snoopers_match_cmdline(mine->source.snoopers, &who, (pid_t)owner->tgid, &match);
+	mine->at_pid = 0;
+	process->line_matches = match.probes;
+	process->line_unread = match.maybe;
+}
+
 static void match_lines(struct reading_job *mine)
 {
-	const struct snoopers *snoopers = mine->source.snoopers;
-
-	for (size_t i = 0; snoopers && i < mine->result.count; i++) {
-		struct process_cost *process = &mine->result.processes[i];
-		const struct cost_owner *owner = &process->owner;
-		const struct identity who = {.comm = owner->comm};
-		struct match match;
-
-		snoopers_match(snoopers, &who, &match);
-		if (match.maybe && !owner->is_kernel) {
-			snoopers_match_cmdline(snoopers, &who, (pid_t)owner->tgid, &match);
-			process->line_matches = match.probes;
-		}
-	}
+	for (size_t i = 0; mine->source.snoopers && i < mine->result.count; i++)
+		match_line(mine, &mine->result.processes[i]);
 }
 
 static void run_reading(struct job *job)
@@ -148,7 +171,8 @@ static void run_reading(struct job *job)
 static void end_reading(struct job *job, bool finished)
 {
 	struct reading_job *mine = (struct reading_job *)job;
-	const struct cost_reading given_up = {.error = -ETIMEDOUT};
+	const struct cost_reading given_up = {.error = -ETIMEDOUT,
+					      .hung = {mine->at_start_ns, mine->at_pid}};
 
 	mine->done(mine->arg, finished ? &mine->result : &given_up);
 }

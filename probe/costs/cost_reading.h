@@ -17,6 +17,7 @@ struct process_cost {
 	struct cost_owner owner;
 	struct cost_sums costs;
 	bool line_matches; /* a snooper chooses it by its command line */
+	bool line_unread;  /* that can't be read, for it has ended, or hangs */
 };
 
 /* Cgroups that a reading met for the first time. */
@@ -33,15 +34,21 @@ struct cost_reading {
 	size_t met_count;
 	struct cost_counts counts; /* what programs of ours have counted */
 	uint64_t line_serial;	   /* of the snoopers that command lines were compared with */
-	struct host_times host;	   /* at its begin */
+	struct cost_counter_key
+		hung;		/* of a reading that was given up: whose command line it was at */
+	struct host_times host; /* at its begin */
 	int error;
 };
+
+#define COST_HUNG_MAX 64
 
 /* Where a reading reads; all is taken over. */
 struct cost_source {
 	int fd; /* the iterator's (hooks/tracer_costs.h) */
 	struct counter_fds counters[COST_COUNTERS];
 	struct snoopers *snoopers; /* that ask for command lines; NULL: none does */
+	/* processes whose command lines are not read, for that hangs */
+	struct cost_counter_key hung[COST_HUNG_MAX];
 };
 
 /*

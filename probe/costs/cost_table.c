@@ -127,8 +127,10 @@ static struct cost_entry *entry_of(struct cost_table *table, const struct cost_o
 		entry->row = row;
 	entry->row.group = owner->group;
 	entry->row.is_kernel = owner->is_kernel;
-	entry->row.forker = (pid_t)owner->forker;
-	entry->row.forker_start_ns = owner->forker_start_ns;
+	if (r > 0 || owner->has_execed) { /* an orphan keeps its first parent */
+		entry->row.forker = (pid_t)owner->forker;
+		entry->row.forker_start_ns = owner->forker_start_ns;
+	}
 	memcpy(entry->row.comm, owner->comm, sizeof(entry->row.comm));
 	return entry;
 }
@@ -350,7 +352,7 @@ int cost_table_take(struct cost_table *table, const struct cost_reading *reading
 			continue;
 		raise_costs(&entry->row.costs, &process->costs);
 		entry->reading = table->reading;
-		if (reading->line_serial)
+		if (reading->line_serial && !process->line_unread)
 			entry->row.line_serial = process->line_matches ? reading->line_serial : 0;
 	}
 	for (size_t i = 0; i < reading->met_count && r >= 0; i++)
@@ -467,8 +469,10 @@ const struct known_cgroup *cost_table_cgroup(const struct cost_table *table, uin
 	struct known_cgroup **group;
 
 	map_each (table->groups, pos, key, group) {
-		*has_path = key->v2 == id;
-		if (*has_path || key->v1 == id)
+		/* Hierarchies number their nodes each for itself: of v1, the controller's counts.
+		 */
+		*has_path = !key->v1;
+		if (id && (key->v1 ? key->v1 : key->v2) == id)
 			return *group;
 	}
 	return NULL;

@@ -62,8 +62,9 @@ const struct cost_row *cost_row_line(const struct cost_table *table, const struc
 struct container *cost_row_container(const struct cost_table *table, const struct cost_row *row);
 const char *cost_row_path(const struct cost_table *table, const struct cost_row *row);
 
-/* Returns a cgroup by the id of its node, borrowed, and whether that is the node of its path: else
- * it is one of v1's memory controller. NULL: no process was met in it. */
+/* Returns a memory cgroup by the id of its node, borrowed, and whether that is the node of its
+ * path: else it is one of v1's memory controller. NULL: no process was met in it, or the id is 0.
+ */
 const struct known_cgroup *cost_table_cgroup(const struct cost_table *table, uint64_t id,
 					     bool *has_path);
 

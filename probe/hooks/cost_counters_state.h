@@ -10,6 +10,6 @@
 void tracer_counter_note(struct tracer *tracer, enum cost_counter which,
 			 const struct counter_object *object);
 
-/* Starts what reads the CPUs' counters (tracer_pmu_counts.c), if there are any: else nothing is
- * noted. Returns 0 or a negative errno. */
+/* Starts what reads the CPUs' counters (tracer_pmu_counts.c), if that can be: else nothing is noted
+ * but why. Returns 0 or -ENOMEM. */
 int tracer_pmu_start(struct tracer *tracer);

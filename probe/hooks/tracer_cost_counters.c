@@ -175,8 +175,7 @@ static const struct {
 	[COUNTER_SOFTIRQ] = {start_softirq, "the program that counts softirqs can't be loaded"},
 	[COUNTER_CACHE] = {start_cache, "the program that counts pages can't be loaded"},
 	[COUNTER_WAKE] = {start_wake, "the program that counts wake-ups can't be loaded"},
-	[COUNTER_PMU] = {tracer_pmu_start,
-			 "the program that reads the CPUs' counters can't be loaded"},
+	[COUNTER_PMU] = {tracer_pmu_start, "the CPUs' counters can't be read"},
 };
 
 int tracer_counter_start(struct tracer *tracer, enum cost_counter which, struct why *why)

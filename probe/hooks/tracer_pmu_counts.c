@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "hooks/cost_counters_state.h"
 #include "hooks/hooks_state.h"
 #include "kernel/timer.h"
@@ -104,8 +105,10 @@ static uint32_t open_counters(struct pmu_counting *counting, struct tracer *trac
 					       PERF_TYPE_HARDWARE, hardware_events[i]);
 		if (errors[i] == 0)
 			errors[i] = timer_start(counting->timers[i], 0);
-		if (errors[i] < 0)
+		if (errors[i] < 0) {
+			timer_free(TAKE_PTR(counting->timers[i]));
 			known &= ~(1U << i);
+		}
 	}
 	return known;
 }
@@ -173,5 +176,8 @@ int tracer_pmu_start(struct tracer *tracer)
 	int r = start_counting(counting, tracer, known, errors);
 	if (r <= 0)
 		stop_counting(counting);
-	return r < 0 ? r : 0;
+	if (r < 0) /* proc_cpu has run times all the same */
+		tracer_explain(&tracer->counters_absent[COUNTER_PMU], r,
+			       "the program that reads the CPUs' counters can't be loaded");
+	return 0;
 }

@@ -16,6 +16,8 @@
 
 #include "base/cleanup.h"
 
+#define IN_MAP 0 /* the map holds the event: no descriptor is needed */
+
 struct timer {
 	struct loop *loop;
 	int program_fd; /* -1: the events are put into a map */
@@ -25,7 +27,7 @@ struct timer {
 	uint64_t period;
 	bool idle;
 	int cpus_max;
-	int *events; /* one a CPU; -1: not sampled */
+	int *events; /* one a CPU: its descriptor, or IN_MAP; -1: not sampled */
 	struct loop_watch uevents;
 };
 
@@ -62,7 +64,7 @@ static int attach_cpu(struct timer *timer, int cpu)
 		r = ioctl(fd, PERF_EVENT_IOC_SET_BPF, timer->program_fd);
 	if (r < 0)
 		return -errno;
-	timer->events[cpu] = TAKE_FD(fd);
+	timer->events[cpu] = timer->program_fd < 0 ? IN_MAP : TAKE_FD(fd);
 	return 0;
 }
 
@@ -74,7 +76,8 @@ static void detach_cpu(struct timer *timer, int cpu)
 		return;
 	if (timer->program_fd < 0)
 		bpf_map_delete_elem(timer->places.map_fd, &place);
-	close(timer->events[cpu]);
+	else
+		close(timer->events[cpu]);
 	timer->events[cpu] = -1;
 }
 

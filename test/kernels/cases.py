@@ -372,6 +372,18 @@ def check_unplugged(results):
         run_ns, 100 * parts / host['wall_ns'])
 
 
+def check_counted(results):
+    """Page faults in the place of a CPU's counters: perf's own number of them, in both rounds."""
+    result = results['counted']
+    need(result.status == 0, result.text[:300])
+    told = json.loads(result.text)
+    for counted in told['rounds']:
+        faults = counted['ref_cycles']
+        need(faults['counted'] == faults['truth'] > 30000, str(counted))
+    need(told['lost'] == 0, result.text)
+    return '%d page faults, as perf counts them' % told['rounds'][0]['ref_cycles']['counted']
+
+
 # Depth of `chain`, and how its lines begin. Of the second container no state is there.
 CONTAINED = {20: ('[Pod]shop-0', '[Con]web'), 21: ('[Pod]shop-0', '[Con]web'), 23: ('[Pod]shop-0', '[Con]web'),
              24: ('[Pod]11111111-2222-3333-4444-555555555555', '[Con]bbbbbbbbbbbb')}
@@ -424,6 +436,7 @@ def cases():
         ('containers', 'contained containers', check_contained),
         ('costed', 'costed costed', check_costed),
         ('unplugged', 'unplugged unplugged', check_unplugged),
+        ('counted', 'counted counted', check_counted),
         ('daemon', 'served daemon chain 20 %d' % FOREVER,
          lambda results: check_served(results, 'daemon', 20)),
     ]

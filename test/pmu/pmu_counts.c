@@ -27,10 +27,9 @@
 #include "bpf/shared/process_cost.h"
 #include "pmucost.skel.h"
 
-#define PAGES	  2000
-#define NAPS	  20
-#define CROWD_MAX 64
-#define NONE	  (~0ULL)
+#define PAGES 2000
+#define NAPS  20
+#define NONE  (~0ULL)
 
 static const uint64_t hardware[PMU_COUNTS] = {
 	PERF_COUNT_HW_CPU_CYCLES,	PERF_COUNT_HW_REF_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS,
@@ -192,7 +191,7 @@ struct perf_count {
 /* Counts the child's work; with a crowd of events of which not all can count at a time. */
 static void count_round(pid_t child, int in, int out, int crowd)
 {
-	int truths[PMU_COUNTS], others[CROWD_MAX];
+	int truths[PMU_COUNTS], *others = calloc((size_t)crowd + 1, sizeof(*others));
 	struct pmu_counts before, after;
 
 	for (int i = 0; i < PMU_COUNTS; i++)
@@ -220,6 +219,7 @@ static void count_round(pid_t child, int in, int out, int crowd)
 	for (int i = 0; i < crowd; i++)
 		close(others[i]);
 	printf("}");
+	free(others);
 }
 
 static void count_all(bool is_hardware)

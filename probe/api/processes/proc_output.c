@@ -106,8 +106,9 @@ static double active_energy(const struct cost_answer *answer)
 static double energy_of_row(const struct cost_answer *answer, const struct cost_row *row)
 {
 	double cycles = (double)answer->rows->cycles;
+	uint64_t counted_ns = answer->counted_from_ns[COUNTER_PMU];
 
-	if (cycles > 0 && answer->known & BIT(COST_PMU_CYCLES))
+	if (cycles > 0 && counted_ns && counted_ns <= answer->from_ns)
 		return active_energy(answer) * (double)cost_row_value(row, COST_PMU_CYCLES) /
 		       cycles;
 	return energy_of_time(answer) * (double)row->costs.of[COST_RUN];
@@ -297,9 +298,9 @@ static void write_json(struct buf *out, const struct cost_answer *answer,
 	}
 	if (shown_values(answer, choice) & BIT(COST_SOFTIRQ))
 		put_softirqs(&json, answer);
-	if (choice->probe == PROC_WAKEUP)
+	if (choice->probe == PROC_WAKEUP && shown_values(answer, choice))
 		put_pairs(&json, answer);
-	if (choice->probe == PROC_PAGECACHE)
+	if (choice->probe == PROC_PAGECACHE && shown_values(answer, choice))
 		put_evictions(&json, answer);
 	json_array(&json, "rows");
 	for (size_t i = 0; i < shown.count && !buf_error(out); i++) {

@@ -171,7 +171,7 @@ static const char *read_choice(const struct query *query, struct proc_choice *ch
 		return "top must be a number from 1 on";
 	if (by < 0 || !(kind->values & 1ULL << by))
 		return "by must be one of the probe's values";
-	if (query->pid != QUERY_NONE)
+	if (query->pid != QUERY_NONE || query->pids)
 		return "pid is no parameter of /proc: PUT snoopers";
 	if (query->group_by && cost_group_find(query->group_by) < 0)
 		return "group_by must be one of pid, comm, cgroup, container, pod, none";

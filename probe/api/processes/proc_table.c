@@ -144,7 +144,7 @@ void proc_table(struct buf *out, const struct cost_answer *answer, const struct 
 	}
 	put_columns(out, &shown.sum, values);
 	buf_str(out, "all\n");
-	if (choice->probe == PROC_WAKEUP)
+	if (choice->probe == PROC_WAKEUP && shown_values(answer, choice))
 		write_pairs(out, answer);
 	free(shown.all);
 }

@@ -210,7 +210,7 @@ static const char *check_query(const struct query *query, struct resource *resou
 		return "only runqslower.txt and offcpuslower.txt can be followed";
 	if (query->follow == 1 && query->seconds != -1)
 		return "seconds and follow exclude each other";
-	if (query->pid != -1)
+	if (query->pid != QUERY_NONE || query->pids)
 		return "pid is no parameter of /sched: PUT snoopers, or group_by pid";
 	return read_scale(query, resource);
 }

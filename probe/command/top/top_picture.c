@@ -105,6 +105,8 @@ static unsigned list_members(const struct top_picture *picture, const struct top
 	return count;
 }
 
+static void ask_members(struct top_picture *picture);
+
 static void members_came(void *arg, int error, struct buf *body, const char *why)
 {
 	struct top_picture *picture = arg;
@@ -112,6 +114,11 @@ static void members_came(void *arg, int error, struct buf *body, const char *why
 	struct top_reading reading = {0};
 
 	picture->request = NULL;
+	if (error < 0 && picture->asks_all) { /* /proc doesn't run */
+		picture->asks_all = false;
+		ask_members(picture);
+		return;
+	}
 	if (error < 0)
 		say(picture, "no flame graph: %.200s", why);
 	else if (top_reading_parse_members(&reading, body->data, body->len, picture->group) != 0)
@@ -129,8 +136,9 @@ static void ask_members(struct top_picture *picture)
 	char path[128];
 	const struct client_asking asking = {.path = path, .done = members_came, .arg = picture};
 
-	snprintf(path, sizeof(path), "/proc/%s.json?seconds=1&group_by=pid&by=%s&top=%u",
-		 cost_kind_get(PROC_ALL)->name, cost_name(COST_RUN), MEMBERS_ASKED);
+	snprintf(path, sizeof(path), "/proc/%s.json?group_by=pid&by=%s&top=%u%s",
+		 cost_kind_get(PROC_ALL)->name, cost_name(COST_RUN), MEMBERS_ASKED,
+		 picture->asks_all ? "" : "&seconds=1");
 	if (client_get(picture->client, &asking, &picture->request) < 0)
 		say(picture, "no memory for a flame graph");
 	else
@@ -158,6 +166,7 @@ void top_picture_begin(struct top_picture *picture, struct daemon_client *client
 	picture->owner = *owner;
 	picture->group = group;
 	picture->probe = probe;
+	picture->asks_all = true;
 	snprintf(process, sizeof(process), "pid=%d", (int)owner->pid);
 	if (owner->pid > 0)
 		ask_picture(picture, process);

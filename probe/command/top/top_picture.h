@@ -14,6 +14,7 @@ struct top_picture {
 	struct daemon_client *client;	/* borrowed */
 	struct top_owner owner;
 	const char *group; /* of which kind the row is (costs/cost_kind.h) */
+	bool asks_all;	   /* for its processes, as of since the PUT; else of a second */
 	enum probe probe;
 	char message[OWNER_BYTES * 3]; /* what has become of the last one; "": nothing */
 };

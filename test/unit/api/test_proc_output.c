@@ -116,13 +116,14 @@ static void energy_goes_by_cycles_where_they_are_counted(void **state)
 	test.rows.host = (struct host_times){.cpus = 2, .idle_ns = 1000000000};
 	test.rows.energy = (struct energy_counts){
 		.time_ns = NS_PER_S, .count = 1, .zones = {{"package-0", 8000000}}};
+	test.answer.counted_from_ns[COUNTER_PMU] = test.answer.from_ns;
 	const char *text = write_as(".json", PROC_CPU);
 	assert_says(text, "\"active_estimate_uj\":4000000,\"idle_estimate_uj\":4000000");
 	assert_says(text, "\"energy_estimate_uj\":3000000");
 	assert_says(text, "\"energy_estimate_uj\":1000000");
 	test.rows.count = 1; /* only one is selected: all others' cycles count, too */
 	assert_says(write_selected(".json", PROC_CPU), "\"energy_estimate_uj\":3000000");
-	test.answer.known = BIT(COST_RUN);
+	test.answer.counted_from_ns[COUNTER_PMU]++; /* not of all of the answer's time */
 	assert_says(write_as(".json", PROC_CPU), "\"energy_estimate_uj\":2000000");
 }
 
@@ -134,10 +135,13 @@ static void evictions_are_the_largest_and_a_rest(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		counts[i] = (struct keyed_count){.key = 100 + i, .count = 2 * i};
 	test.rows.evictions = (struct keyed_counts){counts, ARRAY_SIZE(counts)};
+	test.answer.known = BIT(COST_CACHE_ADDED);
 	const char *text = write_as(".json", PROC_PAGECACHE);
 	assert_says(text, "\"evictions\":[{\"id\":121,\"pages\":42},{\"id\":120,\"pages\":40}");
 	assert_says(text, "{\"id\":102,\"pages\":4}],\"other_evictions\":2"); /* none has none */
 	assert_null(strstr(write_as(".json", PROC_ALL), "evictions"));
+	test.answer.known = BIT(COST_RUN); /* they were counted for somebody else */
+	assert_null(strstr(write_as(".json", PROC_PAGECACHE), "evictions"));
 }
 
 #define OUTPUT_TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)

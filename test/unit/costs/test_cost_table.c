@@ -128,16 +128,37 @@ static void a_fork_goes_by_its_forker_until_it_calls_execve(void **state)
 	assert_int_equal(cost_row_line(test.table, row_of(9))->pid, 7);
 	assert_int_equal(cost_row_line(test.table, row_of(8))->pid, 7);
 	assert_int_equal(cost_row_line(test.table, row_of(7))->pid, 7);
+	processes[0].owner.forker = 1; /* an orphan: it keeps its first parent */
+	processes[0].owner.forker_start_ns = 1;
 	processes[1].owner.forker = 0;
-	processes[0].owner.forker_start_ns = 1008;
+	processes[1].owner.has_execed = 1;
 	take(processes, 3);
 	copy();
 	assert_int_equal(cost_row_line(test.table, row_of(9))->pid, 8);
 	assert_int_equal(cost_row_line(test.table, row_of(8))->pid, 8);
+	processes[0] = process_of(10, 1010, 1);
+	processes[0].owner.forker = 8;
 	processes[0].owner.forker_start_ns = 1; /* another process had the pid */
 	take(processes, 3);
 	copy();
-	assert_int_equal(cost_row_line(test.table, row_of(9))->pid, 9);
+	assert_int_equal(cost_row_line(test.table, row_of(10))->pid, 10);
+}
+
+static void memory_cgroups_are_found_by_their_own_hierarchy_s_ids(void **state)
+{
+	struct met_cgroup met[] = {{.key = {.v2 = 5}, .path = "/five"},
+				   {.key = {.v2 = 1, .v1 = 9}, .path = "/"}};
+	const struct cost_reading reading = {.met = met, .met_count = 2};
+	bool has_path = false;
+
+	(void)state;
+	assert_int_equal(cost_table_take(test.table, &reading), 0);
+	assert_string_equal(cost_table_cgroup(test.table, 5, &has_path)->path, "/five");
+	assert_true(has_path);
+	assert_non_null(cost_table_cgroup(test.table, 9, &has_path));
+	assert_false(has_path);
+	assert_null(cost_table_cgroup(test.table, 1, &has_path));
+	assert_null(cost_table_cgroup(test.table, 0, &has_path));
 }
 
 static void a_command_line_counts_for_the_snoopers_it_was_compared_with(void **state)
@@ -153,6 +174,9 @@ static void a_command_line_counts_for_the_snoopers_it_was_compared_with(void **s
 	assert_true(snoopers_ask_for_lines(snoopers));
 	test.line_serial = snoopers_serial(snoopers);
 	processes[1].line_matches = true;
+	take(processes, 2);
+	processes[1].line_matches = false;
+	processes[1].line_unread = true; /* a zombie has none */
 	take(processes, 2);
 	end_one(8, 1, 5); /* it stays chosen */
 	copy();
@@ -459,6 +483,7 @@ int main(void)
 		TABLE_TEST(what_our_programs_counted_before_is_subtracted_and_grouped),
 		TABLE_TEST(counts_that_begin_anew_begin_at_zero),
 		TABLE_TEST(pairs_are_subtracted_and_have_names),
+		TABLE_TEST(memory_cgroups_are_found_by_their_own_hierarchy_s_ids),
 		TABLE_TEST(a_fork_goes_by_its_forker_until_it_calls_execve),
 		TABLE_TEST(a_command_line_counts_for_the_snoopers_it_was_compared_with),
 		TABLE_TEST(a_pid_that_is_used_again_is_another_process),
