@@ -95,8 +95,10 @@ static int read_processes(struct cost_counts *counts, enum cost_counter which, i
 static void count_running(const struct counter_fds *fds)
 {
 	for (unsigned cpu = 0; cpu < fds->cpus; cpu++) {
-		LIBBPF_OPTS(bpf_test_run_opts, run, .cpu = cpu, .flags = BPF_F_TEST_RUN_ON_CPU);
+		LIBBPF_OPTS(bpf_test_run_opts, run);
 
+		run.cpu = cpu;
+		run.flags = BPF_F_TEST_RUN_ON_CPU;
 		bpf_prog_test_run_opts(fds->beside, &run);
 	}
 }
