@@ -63,21 +63,24 @@ unsigned shown_rates(const struct cost_row *row, uint64_t values,
 	static const struct {
 		const char *name;
 		enum cost value, of;
+		bool with_value; /* it is of both together */
 		double scale;
 	} known[RATES_MAX] = {
-		{"average_hz", COST_PMU_CYCLES, COST_PMU_NS, NS_PER_S},
-		{"ipc", COST_PMU_INSTRUCTIONS, COST_PMU_CYCLES, 1},
-		{"miss_rate", COST_PMU_CACHE_MISSES, COST_PMU_CACHE_REFERENCES, 1},
+		{"average_hz", COST_PMU_CYCLES, COST_PMU_NS, false, NS_PER_S},
+		{"ipc", COST_PMU_INSTRUCTIONS, COST_PMU_CYCLES, false, 1},
+		{"miss_rate", COST_PMU_CACHE_MISSES, COST_PMU_CACHE_REFERENCES, false, 1},
+		{"hit_rate", COST_CACHE_HIT, COST_CACHE_ADDED, true, 1},
 	};
 	unsigned count = 0;
 
 	for (int i = 0; i < RATES_MAX; i++) {
-		uint64_t of = cost_row_value(row, known[i].of);
-		double value = known[i].scale * (double)cost_row_value(row, known[i].value);
+		double value = (double)cost_row_value(row, known[i].value);
+		double of = (double)cost_row_value(row, known[i].of) +
+			    (known[i].with_value ? value : 0);
 
 		if (values & BIT(known[i].value) && values & BIT(known[i].of))
-			rates[count++] =
-				(struct shown_rate){known[i].name, of ? value / (double)of : -1};
+			rates[count++] = (struct shown_rate){
+				known[i].name, of > 0 ? known[i].scale * value / of : -1};
 	}
 	return count;
 }

@@ -24,12 +24,12 @@ void choose_rows(struct shown_rows *shown, const struct cost_answer *answer,
 /* Returns the values of the probe that are counted, 1 << enum cost. */
 uint64_t shown_values(const struct cost_answer *answer, const struct proc_choice *choice);
 
-/* What the CPUs' counters say together, of the probes that show them. */
+/* What two values say together, of the probes that show them. */
 struct shown_rate {
 	const char *name;
 	double value; /* negative: it isn't counted */
 };
-#define RATES_MAX 3
+#define RATES_MAX 4
 
 /* Fills in the rates of a row that shows these values (1 << enum cost). Returns how many. */
 unsigned shown_rates(const struct cost_row *row, uint64_t values,

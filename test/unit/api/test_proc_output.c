@@ -127,6 +127,21 @@ static void energy_goes_by_cycles_where_they_are_counted(void **state)
 	assert_says(write_as(".json", PROC_CPU), "\"energy_estimate_uj\":2000000");
 }
 
+static void the_hit_rate_is_of_what_was_found_and_added(void **state)
+{
+	(void)state;
+	test.more[0].of[COST_CACHE_HIT - COSTS] = 30;
+	test.more[0].of[COST_CACHE_ADDED - COSTS] = 10;
+	test.more[1].of[COST_CACHE_DIRTIED - COSTS] = 1;
+	test.answer.known = BIT(COST_CACHE_HIT) | BIT(COST_CACHE_ADDED) | BIT(COST_CACHE_DIRTIED);
+	const char *text = write_as(".json", PROC_PAGECACHE);
+	assert_says(text,
+		    "\"page_hits\":30,\"pages_added\":10,\"pages_dirtied\":0,\"hit_rate\":0.75}");
+	assert_says(text, "\"pages_dirtied\":1}"); /* without a rate */
+	test.answer.known = BIT(COST_CACHE_ADDED) | BIT(COST_CACHE_DIRTIED);
+	assert_null(strstr(write_as(".json", PROC_PAGECACHE), "hit_rate"));
+}
+
 static void evictions_are_the_largest_and_a_rest(void **state)
 {
 	struct keyed_count counts[22];
@@ -151,6 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		OUTPUT_TEST(rates_are_of_what_counted),
 		OUTPUT_TEST(energy_goes_by_cycles_where_they_are_counted),
+		OUTPUT_TEST(the_hit_rate_is_of_what_was_found_and_added),
 		OUTPUT_TEST(evictions_are_the_largest_and_a_rest),
 	};
 
