@@ -149,8 +149,9 @@ def test_a_loaded_librarys_functions_are_the_librarys(profiler, start):
     profiler.profile("^dlopener$", frequency=500)
     start("dlopener", PROGRAMS / "plugin.so", 1).finish()
     found = records(profiler.get("/flamegraph/oncpu.jsonl"))
-    assert total(found, "before_load") > 300
-    assert total(found, "[l] plugin_spin") > 300
+    before, spun = total(found, "before_load"), total(found, "[l] plugin_spin")
+    assert before > 200 and spun > 200  # of 500 each; a busy host takes some
+    assert before + spun >= 0.95 * total(found), found
     assert "[l] before_load" not in str(found)
 
 
