@@ -300,6 +300,7 @@ void uploads_status(const struct uploads *uploads, struct upload_status *status)
 	};
 	memcpy(status->server, uploads->server, sizeof(status->server));
 	sender_stats(uploads->sender, &status->sent);
+	status->sent.waiting += uploads->rendering; /* the server doesn't have these either */
 	if (!uploads->server[0])
 		status->state = UPLOAD_OFF;
 	else if (status->sent.failing)

@@ -1,5 +1,6 @@
 """Uploads of programs of each kind: what they are called, how many stacks they have, how deep."""
 import subprocess
+import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from javas import javas, need_classes
 from pprof_rules import DEPTH_MAX, MIB, SAMPLES_MAX
 from pyroscope_asking import pyroscope
 from pyroscope_double import Pyroscope
-from uploads import assert_same, assert_whole, once, pid_of, pushed_stacks
+from uploads import PERIOD, assert_same, assert_whole, once, pid_of, pushed_stacks
 from waiting import ready
 
 MANY, DEEP = (100_000, 0), (8_000, 400)  # stacks of `branches`, and levels before they differ
@@ -156,3 +157,18 @@ def test_a_stack_that_is_too_deep_is_cut_at_its_root_and_says_so(uploader, start
                 assert frames.count("level") > 900 and frames[frames.index("bottom") - 1] == "level"
         assert sum(value for frames, value in pushed.items() if "[truncated]" in frames) > 0.9 * pushed.total()
         assert set(map(pid_of, pushed)) == {target.pid}
+
+
+def test_what_is_drawn_still_waits_as_well(uploader, start):
+    """The stop comes right behind a window's end, while that window, of deep stacks, is made into a body: the server gets it
+    behind the last one, and until then it waits."""
+    target = start("deep", 1010, 600)
+    wait_for(lambda: target.cpu_ns_now() > 1e8, why="it burns")
+    daemon = uploader()
+    with pyroscope() as server:
+        daemon.send(server, pids=[target.pid])
+        wait_for(lambda: daemon.probe()["samples"] > 300, 30)
+        time.sleep((0.05 - time.time()) % PERIOD)
+        daemon.end(server)
+        assert_whole(server)
+        assert pushed_stacks(server.stored, "oncpu").total() == daemon.wait_stacks("oncpu", {target.pid}).total()
