@@ -329,7 +329,7 @@ $(BUILD)/test/unit/event/test_event_check: | build/test/programs/points
 $(BUILD)/test/unit/java/files/test_agent: $(BUILD)/stackprobe-agent.so
 # How many run at a time; and those that hold a processor's time against a clock, which run alone.
 UNITS_ALONE := $(addprefix $(BUILD)/test/unit/,loop/test_worker symbol/test_debugfile)
-UNITS_BESIDE ?= $(shell expr 2 \* $$(nproc))
+UNITS_BESIDE ?= $(shell expr 3 \* $$(nproc))
 UNITS := $(patsubst %.c,$(BUILD)/%,$(sort $(shell find test/unit -name 'test_*.c')))
 $(foreach name,$(filter-out $(notdir $(UNITS)),$(patsubst UNITFLAGS_%,%,$(filter UNITFLAGS_%,$(.VARIABLES)))),\
   $(error UNITFLAGS_$(name): there is no such unit test))

@@ -34,8 +34,7 @@ def sums(server, probe):
     return found
 
 
-@pytest.mark.quick
-@pytest.mark.parametrize("multi_instance", [0, 1])
+@pytest.mark.parametrize("multi_instance", [pytest.param(0, marks=pytest.mark.quick), 1])
 def test_all_is_accepted_and_the_same_as_the_files(uploader, start, copy, multi_instance):
     daemon = uploader()
     pids = [busy(start).pid, start(copy("spin", HOSTILE), 600).pid]

@@ -13,8 +13,7 @@ from whole import (ENOUGH, HZ, assert_chain, assert_whole, chain, is_kernel, run
 
 
 # 996 below main, main and the three functions of the C library before it: a thousand.
-@pytest.mark.quick
-@pytest.mark.parametrize("depth", [20, 150, 500, 996])
+@pytest.mark.parametrize("depth", [pytest.param(20, marks=pytest.mark.quick), 150, 500, 996])
 def test_a_chain_of_known_depth_shows_every_frame_in_order(profiler, start, depth):
     profile = run(profiler, start, "chain", depth, 2)
     assert_chain(profile, depth)
