@@ -135,10 +135,15 @@ def test_a_window_of_many_stacks_is_split(uploader, start):
         assert daemon.lost() == {} and daemon.upload("maybe_twice") == 0
 
 
-def test_a_stack_that_is_too_deep_is_cut_at_its_root_and_says_so(uploader, start):
-    """deep's stack has some more frames than it has levels: the walk has room for them, the server not."""
+def deep(start):
     target = start("deep", 1010, 600)
     wait_for(lambda: target.cpu_ns_now() > 1e8, why="it burns")
+    return target
+
+
+def test_a_stack_that_is_too_deep_is_cut_at_its_root_and_says_so(uploader, start):
+    """deep's stack has some more frames than it has levels: the walk has room for them, the server not."""
+    target = deep(start)
     daemon = uploader()
     with pyroscope() as server:
         daemon.send(server, pids=[target.pid])
@@ -162,8 +167,7 @@ def test_a_stack_that_is_too_deep_is_cut_at_its_root_and_says_so(uploader, start
 def test_what_is_drawn_still_waits_as_well(uploader, start):
     """The stop comes right behind a window's end, while that window, of deep stacks, is made into a body: the server gets it
     behind the last one, and until then it waits."""
-    target = start("deep", 1010, 600)
-    wait_for(lambda: target.cpu_ns_now() > 1e8, why="it burns")
+    target = deep(start)
     daemon = uploader()
     with pyroscope() as server:
         daemon.send(server, pids=[target.pid])

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What answers of /proc say of numbers that this machine may not count: the CPUs' counters, energy,
  * evictions. */
-#include "unit/lib/unit.h"
+#include "unit/costs/table_scene.h"
 
 #include "api/processes/proc_output.h"
-#include "loop/loop.h"
 
 #define BIT(cost) (1ULL << (cost))
 #define CYCLES	  (BIT(COST_PMU_CYCLES) | BIT(COST_PMU_NS) | BIT(COST_PMU_INSTRUCTIONS))
 
 static struct {
-	struct loop *loop;
-	struct worker *worker;
-	struct containers *containers;
-	struct cost_table *table;
+	struct table_scene scene;
 	struct cost_row all[2];
 	struct cost_more more[2];
 	struct cost_rows rows;
@@ -25,15 +21,12 @@ static int begin(void **state)
 {
 	(void)state;
 	memset(&test, 0, sizeof(test));
-	assert_int_equal(loop_new(&test.loop), 0);
-	assert_int_equal(worker_new(&test.worker, test.loop, "test", NS_PER_S), 0);
-	assert_int_equal(containers_new(&test.containers, test.loop, test.worker), 0);
-	assert_int_equal(cost_table_new(&test.table, test.containers), 0);
+	table_scene_begin(&test.scene);
 	for (int i = 0; i < 2; i++)
 		test.all[i] = (struct cost_row){
 			.pid = 7 + i, .comm = "busy", .processes = 1, .more = &test.more[i]};
 	test.rows = (struct cost_rows){.all = test.all, .count = 2, .time_ns = 11 * NS_PER_S};
-	test.answer = (struct cost_answer){.table = test.table,
+	test.answer = (struct cost_answer){.table = test.scene.table,
 					   .rows = &test.rows,
 					   .from_ns = 10 * NS_PER_S,
 					   .known = BIT(COST_RUN) | CYCLES};
@@ -45,11 +38,7 @@ static int end(void **state)
 {
 	(void)state;
 	buf_done(&test.text);
-	worker_stop(test.worker);
-	cost_table_free(test.table);
-	containers_free(test.containers);
-	worker_free(test.worker);
-	loop_free(test.loop);
+	table_scene_end(&test.scene);
 	return 0;
 }
 

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What processes have cost: readings, ends, what is folded, differences and groups. */
-#include "unit/lib/unit.h"
+#include "unit/costs/table_scene.h"
 
 #include <unistd.h>
 
-#include "costs/cost_table.h"
-#include "loop/loop.h"
-
 static struct {
-	struct loop *loop;
-	struct worker *worker;
-	struct containers *containers;
-	struct cost_table *table;
+	struct table_scene scene;
 	struct cost_rows rows;
 	uint64_t line_serial; /* of readings */
 } test;
@@ -20,10 +14,7 @@ static int begin(void **state)
 {
 	(void)state;
 	memset(&test, 0, sizeof(test));
-	assert_int_equal(loop_new(&test.loop), 0);
-	assert_int_equal(worker_new(&test.worker, test.loop, "test", NS_PER_S), 0);
-	assert_int_equal(containers_new(&test.containers, test.loop, test.worker), 0);
-	assert_int_equal(cost_table_new(&test.table, test.containers), 0);
+	table_scene_begin(&test.scene);
 	return 0;
 }
 
@@ -31,11 +22,7 @@ static int end(void **state)
 {
 	(void)state;
 	cost_rows_done(&test.rows);
-	worker_stop(test.worker);
-	cost_table_free(test.table);
-	containers_free(test.containers);
-	worker_free(test.worker);
-	loop_free(test.loop);
+	table_scene_end(&test.scene);
 	return 0;
 }
 
@@ -56,8 +43,8 @@ static void take(struct process_cost *processes, size_t count)
 	const struct cost_reading reading = {
 		.processes = processes, .count = count, .line_serial = test.line_serial};
 
-	assert_int_equal(cost_table_take(test.table, &reading), 0);
-	cost_table_fold(test.table);
+	assert_int_equal(cost_table_take(test.scene.table, &reading), 0);
+	cost_table_fold(test.scene.table);
 }
 
 static void take_one(uint32_t pid, uint64_t run_ns)
@@ -72,13 +59,13 @@ static void end_one(uint32_t pid, uint64_t group, uint64_t run_ns)
 	const struct ended_cost ended = {owner_of(pid, 1000 + pid, group),
 					 {.of = {[COST_RUN] = run_ns}}};
 
-	assert_int_equal(cost_table_end(test.table, &ended), 0);
+	assert_int_equal(cost_table_end(test.scene.table, &ended), 0);
 }
 
 static const struct cost_rows *copy(void)
 {
 	cost_rows_done(&test.rows);
-	assert_int_equal(cost_table_copy(test.table, &test.rows), 0);
+	assert_int_equal(cost_table_copy(test.scene.table, &test.rows), 0);
 	return &test.rows;
 }
 
@@ -125,23 +112,23 @@ static void a_fork_goes_by_its_forker_until_it_calls_execve(void **state)
 	processes[1].owner.forker_start_ns = 1007;
 	take(processes, 3);
 	copy();
-	assert_int_equal(cost_row_line(test.table, row_of(9))->pid, 7);
-	assert_int_equal(cost_row_line(test.table, row_of(8))->pid, 7);
-	assert_int_equal(cost_row_line(test.table, row_of(7))->pid, 7);
+	assert_int_equal(cost_row_line(test.scene.table, row_of(9))->pid, 7);
+	assert_int_equal(cost_row_line(test.scene.table, row_of(8))->pid, 7);
+	assert_int_equal(cost_row_line(test.scene.table, row_of(7))->pid, 7);
 	processes[0].owner.forker = 1; /* an orphan: it keeps its first parent */
 	processes[0].owner.forker_start_ns = 1;
 	processes[1].owner.forker = 0;
 	processes[1].owner.has_execed = 1;
 	take(processes, 3);
 	copy();
-	assert_int_equal(cost_row_line(test.table, row_of(9))->pid, 8);
-	assert_int_equal(cost_row_line(test.table, row_of(8))->pid, 8);
+	assert_int_equal(cost_row_line(test.scene.table, row_of(9))->pid, 8);
+	assert_int_equal(cost_row_line(test.scene.table, row_of(8))->pid, 8);
 	processes[0] = process_of(10, 1010, 1);
 	processes[0].owner.forker = 8;
 	processes[0].owner.forker_start_ns = 1; /* another process had the pid */
 	take(processes, 3);
 	copy();
-	assert_int_equal(cost_row_line(test.table, row_of(10))->pid, 10);
+	assert_int_equal(cost_row_line(test.scene.table, row_of(10))->pid, 10);
 }
 
 static void memory_cgroups_are_found_by_their_own_hierarchy_s_ids(void **state)
@@ -152,13 +139,13 @@ static void memory_cgroups_are_found_by_their_own_hierarchy_s_ids(void **state)
 	bool has_path = false;
 
 	(void)state;
-	assert_int_equal(cost_table_take(test.table, &reading), 0);
-	assert_string_equal(cost_table_cgroup(test.table, 5, &has_path)->path, "/five");
+	assert_int_equal(cost_table_take(test.scene.table, &reading), 0);
+	assert_string_equal(cost_table_cgroup(test.scene.table, 5, &has_path)->path, "/five");
 	assert_true(has_path);
-	assert_non_null(cost_table_cgroup(test.table, 9, &has_path));
+	assert_non_null(cost_table_cgroup(test.scene.table, 9, &has_path));
 	assert_false(has_path);
-	assert_null(cost_table_cgroup(test.table, 1, &has_path));
-	assert_null(cost_table_cgroup(test.table, 0, &has_path));
+	assert_null(cost_table_cgroup(test.scene.table, 1, &has_path));
+	assert_null(cost_table_cgroup(test.scene.table, 0, &has_path));
 }
 
 static void a_command_line_counts_for_the_snoopers_it_was_compared_with(void **state)
@@ -180,11 +167,11 @@ static void a_command_line_counts_for_the_snoopers_it_was_compared_with(void **s
 	take(processes, 2);
 	end_one(8, 1, 5); /* it stays chosen */
 	copy();
-	cost_rows_select(&test.rows, test.table, snoopers);
+	cost_rows_select(&test.rows, test.scene.table, snoopers);
 	assert_int_equal(test.rows.count, 1);
 	assert_int_equal(test.rows.all[0].pid, 8);
 	copy();
-	cost_rows_select(&test.rows, test.table, others);
+	cost_rows_select(&test.rows, test.scene.table, others);
 	assert_int_equal(test.rows.count, 0);
 }
 
@@ -201,7 +188,7 @@ static void take_counted(uint32_t pid, uint64_t net_rx, uint64_t pages)
 
 	if (!pid)
 		counted[0].key = counted[1].key = (struct cost_counter_key){0};
-	assert_int_equal(cost_table_take(test.table, &reading), 0);
+	assert_int_equal(cost_table_take(test.scene.table, &reading), 0);
 }
 
 static void pairs_are_subtracted_and_have_names(void **state)
@@ -216,11 +203,11 @@ static void pairs_are_subtracted_and_have_names(void **state)
 	(void)state;
 	take_one(7, 50);
 	pairs[0].count = 3;
-	assert_int_equal(cost_table_take(test.table, &reading), 0);
-	assert_int_equal(cost_table_copy(test.table, &before), 0);
+	assert_int_equal(cost_table_take(test.scene.table, &reading), 0);
+	assert_int_equal(cost_table_copy(test.scene.table, &before), 0);
 	pairs[0].count = 10;
 	evictions[0].count = 9;
-	assert_int_equal(cost_table_take(test.table, &reading), 0);
+	assert_int_equal(cost_table_take(test.scene.table, &reading), 0);
 	copy();
 	cost_rows_subtract(&test.rows, &before);
 	assert_int_equal(test.rows.pairs.count, 2);
@@ -229,13 +216,13 @@ static void pairs_are_subtracted_and_have_names(void **state)
 	assert_int_equal(test.rows.evictions.count, 1);
 	assert_int_equal(test.rows.evictions.all[0].count, 5);
 	cost_rows_done(&before);
-	cost_table_names(test.table, names, 2);
+	cost_table_names(test.scene.table, names, 2);
 	assert_string_equal(names[0].comm, "busy");
 	assert_string_equal(names[1].comm, "");
-	cost_table_clear(test.table, COUNTER_WAKE);
+	cost_table_clear(test.scene.table, COUNTER_WAKE);
 	assert_int_equal(copy()->pairs.count, 0);
 	assert_int_equal(test.rows.evictions.count, 1);
-	cost_table_clear(test.table, COUNTER_CACHE);
+	cost_table_clear(test.scene.table, COUNTER_CACHE);
 	assert_int_equal(copy()->evictions.count, 0);
 }
 
@@ -271,10 +258,10 @@ static void what_our_programs_counted_stays_when_a_process_has_ended(void **stat
 	(void)state;
 	take_one(7, 50);
 	take_counted(7, 3, 40);
-	assert_false(cost_table_has_ended(test.table, &key, 1));
+	assert_false(cost_table_has_ended(test.scene.table, &key, 1));
 	end_one(7, 1, 60);
-	assert_false(cost_table_has_ended(test.table, &key, 0)); /* it had not, then */
-	assert_true(cost_table_has_ended(test.table, &key, 1));
+	assert_false(cost_table_has_ended(test.scene.table, &key, 0)); /* it had not, then */
+	assert_true(cost_table_has_ended(test.scene.table, &key, 1));
 	for (uint32_t pid = 100; pid < 100 + 3 * COST_ENDED_KEPT; pid++)
 		end_one(pid, 1, 1);
 	copy();
@@ -292,14 +279,14 @@ static void what_our_programs_counted_before_is_subtracted_and_grouped(void **st
 	take_one(7, 50);
 	take_one(8, 50);
 	take_counted(7, 3, 40);
-	assert_int_equal(cost_table_copy(test.table, &before), 0);
+	assert_int_equal(cost_table_copy(test.scene.table, &before), 0);
 	take_counted(7, 5, 41);
 	take_counted(8, 10, 0);
 	copy();
 	cost_rows_subtract(&test.rows, &before);
 	assert_int_equal(cost_row_value(row_of(7), COST_SOFTIRQ_NET_RX), 2);
 	assert_int_equal(test.rows.cpus[0].count[SOFTIRQ_NET_RX], 7);
-	assert_int_equal(cost_rows_group(&test.rows, test.table, COST_BY_NONE), 0);
+	assert_int_equal(cost_rows_group(&test.rows, test.scene.table, COST_BY_NONE), 0);
 	assert_int_equal(cost_row_value(&test.rows.all[0], COST_SOFTIRQ_NET_RX), 12);
 	assert_int_equal(cost_row_value(&test.rows.all[0], COST_CACHE_ADDED), 1);
 	cost_rows_done(&before);
@@ -310,7 +297,7 @@ static void counts_that_begin_anew_begin_at_zero(void **state)
 	(void)state;
 	take_one(7, 50);
 	take_counted(7, 3, 40);
-	cost_table_clear(test.table, COUNTER_SOFTIRQ);
+	cost_table_clear(test.scene.table, COUNTER_SOFTIRQ);
 	assert_int_equal(value_of(7, COST_SOFTIRQ_NET_RX), 0);
 	assert_int_equal(value_of(7, COST_CACHE_ADDED), 40);
 	assert_int_equal(test.rows.cpus_count, 0);
@@ -368,11 +355,11 @@ static void who_ends_while_it_is_read_is_counted_once(void **state)
 
 	(void)state;
 	take_one(1, 100);
-	cost_table_hold(test.table, true);
+	cost_table_hold(test.scene.table, true);
 	for (uint32_t i = 1; i <= COUNT; i++)
 		end_one(i, 1, i == 1 ? 100 : 1);
 	assert_int_equal(copy()->count, COUNT); /* none is folded */
-	cost_table_hold(test.table, false);
+	cost_table_hold(test.scene.table, false);
 	take_one(1, 100);
 	copy();
 	assert_null(row_of(1));
@@ -389,7 +376,7 @@ static void what_was_before_is_subtracted_also_of_folded_rows(void **state)
 
 	(void)state;
 	take_one(1, 100);
-	assert_int_equal(cost_table_copy(test.table, &before), 0);
+	assert_int_equal(cost_table_copy(test.scene.table, &before), 0);
 	end_one(1, 1, 110);
 	for (uint32_t i = 2; i < 2 * COST_ENDED_KEPT + 10; i++)
 		end_one(i, 1, 1);
@@ -408,7 +395,7 @@ static void rows_without_costs_since_are_left_out(void **state)
 
 	(void)state;
 	take(both, 2);
-	assert_int_equal(cost_table_copy(test.table, &before), 0);
+	assert_int_equal(cost_table_copy(test.scene.table, &before), 0);
 	both[1].costs.of[COST_RUN] = 9;
 	take(both, 2);
 	copy();
@@ -430,25 +417,25 @@ static void rows_are_put_together_by_name_cgroup_and_container(void **state)
 	three[1].owner.group.v2 = 2;
 	memcpy(three[2].owner.comm, "other", 6);
 	memset(met.place.id, 'a', 64);
-	assert_int_equal(cost_table_take(test.table, &reading), 0);
+	assert_int_equal(cost_table_take(test.scene.table, &reading), 0);
 
 	copy();
-	assert_string_equal(cost_row_path(test.table, row_of(8)), "/in");
-	assert_int_equal(cost_rows_group(&test.rows, test.table, COST_BY_COMM), 0);
+	assert_string_equal(cost_row_path(test.scene.table, row_of(8)), "/in");
+	assert_int_equal(cost_rows_group(&test.rows, test.scene.table, COST_BY_COMM), 0);
 	assert_int_equal(test.rows.count, 2);
 	assert_int_equal(test.rows.all[0].costs.of[COST_RUN], 11);
 	assert_int_equal(test.rows.all[0].processes, 2);
 
 	copy();
-	assert_int_equal(cost_rows_group(&test.rows, test.table, COST_BY_CGROUP), 0);
+	assert_int_equal(cost_rows_group(&test.rows, test.scene.table, COST_BY_CGROUP), 0);
 	assert_int_equal(test.rows.count, 2);
 	copy();
-	assert_int_equal(cost_rows_group(&test.rows, test.table, COST_BY_CONTAINER), 0);
+	assert_int_equal(cost_rows_group(&test.rows, test.scene.table, COST_BY_CONTAINER), 0);
 	assert_int_equal(test.rows.count, 2);
 	assert_int_equal(test.rows.all[0].costs.of[COST_RUN], 101); /* in none */
 	assert_int_equal(test.rows.all[1].costs.of[COST_RUN], 10);
 	copy();
-	assert_int_equal(cost_rows_group(&test.rows, test.table, COST_BY_NONE), 0);
+	assert_int_equal(cost_rows_group(&test.rows, test.scene.table, COST_BY_NONE), 0);
 	assert_int_equal(test.rows.count, 1);
 	assert_int_equal(test.rows.all[0].processes, 3);
 }
@@ -463,10 +450,10 @@ static void snoopers_select_by_name_and_pid(void **state)
 	take(two, 2);
 	assert_int_equal(snoopers_new(&snoopers), 0);
 	copy();
-	cost_rows_select(&test.rows, test.table, snoopers);
+	cost_rows_select(&test.rows, test.scene.table, snoopers);
 	assert_int_equal(test.rows.count, 2); /* none chooses all */
 	assert_int_equal(snoopers_add_name(snoopers, "^oth", "", "", 0), 0);
-	cost_rows_select(&test.rows, test.table, snoopers);
+	cost_rows_select(&test.rows, test.scene.table, snoopers);
 	assert_int_equal(test.rows.count, 1);
 	assert_int_equal(test.rows.all[0].pid, 8);
 	snoopers_unref(snoopers);
