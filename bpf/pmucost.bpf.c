@@ -40,12 +40,11 @@ struct {
 	__type(value, struct pmu_before);
 } pmu_before SEC(".maps");
 
-#define TIME_BITS                                                                                  \
-	24 /* to which times are cut before they are multiplied with a count: 0.0001 %             \
-	    */
+/* Times are cut to so many bits before a count is multiplied with them: to 0.0001 %. A count of 256
+ * s at 4 GHz has 40 bits, so no product has more than 64. */
+#define TIME_BITS 24
 
-/* Returns count * wanted / ran. A count of 256 s at 4 GHz has 40 bits: no product has more than 64.
- */
+/* Returns count * wanted / ran. */
 static __always_inline uint64_t scale_count(uint64_t count, uint64_t wanted, uint64_t ran)
 {
 	uint64_t whole = wanted / ran, rest = wanted % ran;
