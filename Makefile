@@ -49,7 +49,7 @@ BPFFLAGS := -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I. \
             -Wall -Wextra -Werror -Wno-unused-parameter
 
 SOURCES  := $(sort $(shell find probe -name '*.c'))
-ASSETS   := $(BUILD)/probe/output/svg/svg_assets.o $(BUILD)/probe/java/attach/attach_agent.o \
+ASSETS   := $(BUILD)/probe/output/svg/svg_assets.o $(BUILD)/probe/page/page_assets.o $(BUILD)/probe/java/attach/attach_agent.o \
             $(BUILD)/probe/elf/line_reader.o
 OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o) $(ASSETS)
 # All but main, for the tests' programs: the linker takes of it what each of them needs.
@@ -87,11 +87,26 @@ $(BUILD)/%.o: %.c | $(SKELETONS)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) $(HARDENING) -MD -MP -c -o $@ $<
 
-$(BUILD)/probe/output/svg/svg_assets.o: probe/output/svg/svg_assets.S probe/output/svg/flamegraph.css \
+$(BUILD)/probe/output/svg/svg_assets.o: probe/output/svg/svg_assets.S $(wildcard probe/output/svg/*.css) \
                                         $(wildcard probe/output/svg/flamegraph*.js)
 	@mkdir -p $(@D)
 	$(call say,as)
 	$(Q)$(CC) $(HARDENING) -c -o $@ $<
+
+# The page's files, packed; the assembler finds them by -I. The shades of frames are those of the pictures.
+PAGE     := $(patsubst probe/page/%,$(BUILD)/page/%.gz,$(wildcard probe/page/*.js probe/page/*.css probe/page/*.html probe/page/*.svg))
+
+$(BUILD)/page/%.gz: probe/page/%
+	@mkdir -p $(@D)
+	$(call say,gzip)
+	$(Q)cat $^ | gzip -9n >$@
+
+$(BUILD)/page/page.css.gz: probe/output/svg/palette.css
+
+$(BUILD)/probe/page/page_assets.o: probe/page/page_assets.S probe/page/page_files.h $(PAGE)
+	@mkdir -p $(@D)
+	$(call say,as)
+	$(Q)$(CC) $(HARDENING) -Iprobe -Wa,-I$(BUILD)/page -c -o $@ $<
 
 $(BUILD)/probe/java/attach/attach_agent.o: probe/java/attach/attach_agent.S $(BUILD)/stackprobe-agent.so \
                                            $(BUILD)/stackprobe-jfr.jar

@@ -13,6 +13,7 @@
  */
 #include "bpf/core/task.h"
 #include "bpf/process/group.h"
+#include "bpf/shared/faults.h"
 #include "bpf/shared/process_cost.h"
 
 #define PF_EXITING 0x00000004 /* include/linux/sched.h */
@@ -136,6 +137,27 @@ static __always_inline void read_own(struct task_struct *task, struct cost_sums 
 		__builtin_memset(to, 0, sizeof(*to));
 }
 
+/* Returns the process's resident pages, as the sums have them that the CPUs or threads add their
+ * parts to from time to time. */
+static __always_inline uint64_t resident_pages(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct mm_struct___before *before = (void *)mm;
+	struct mm_rss_stat sums = {};
+
+	if (!mm)
+		return 0;
+	if (bpf_core_field_exists(mm->rss_stat[0].count)) {
+		sums.count[RSS_FILE] = BPF_CORE_READ(mm, rss_stat[RSS_FILE].count);
+		sums.count[RSS_ANON] = BPF_CORE_READ(mm, rss_stat[RSS_ANON].count);
+		sums.count[RSS_SHMEM] = BPF_CORE_READ(mm, rss_stat[RSS_SHMEM].count);
+	} else if (bpf_core_read(&sums, sizeof(sums), &before->rss_stat)) {
+		return 0;
+	}
+	int64_t pages = sums.count[RSS_FILE] + sums.count[RSS_ANON] + sums.count[RSS_SHMEM];
+	return pages > 0 ? (uint64_t)pages : 0;
+}
+
 SEC("iter/task")
 int read_costs(struct bpf_iter__task *ctx)
 {
@@ -146,6 +168,7 @@ int read_costs(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	read_owner(task, &thread.owner);
+	thread.owner.rss_pages = resident_pages(task);
 	read_ended(task, &thread.ended);
 	read_own(task, &thread.own);
 	bpf_seq_write(seq, &thread, sizeof(thread));

@@ -68,12 +68,13 @@ enum cost {
 	COST_SOFTIRQ_NS,
 	SOFTIRQ_LIST(COST_OF_VECTOR) CACHE_LIST(COST_OF_EVENT) WAKE_LIST(COST_OF_EVENT)
 		PMU_LIST(COST_OF_EVENT) COST_PMU_NS, /* time on CPUs while these counted */
+	COST_RSS,				     /* no sum: resident memory, now */
 	COST_VALUES
 };
 #undef COST_NUMBER
 #undef COST_OF_VECTOR
 #undef COST_OF_EVENT
-#define COSTS_MORE (COST_VALUES - COSTS)
+#define COSTS_MORE (COST_RSS - COSTS)
 
 /* Which program counts. */
 enum cost_counter { COUNTER_SOFTIRQ, COUNTER_CACHE, COUNTER_WAKE, COUNTER_PMU, COST_COUNTERS };
@@ -134,6 +135,7 @@ struct cost_owner {
 	uint64_t forker_start_ns;
 	uint32_t forker;
 	uint32_t has_execed; /* 1: it has called execve itself */
+	uint64_t rss_pages;  /* resident, now; 0 of one that has ended */
 };
 
 /* Record of a thread, as the iterator writes it. */

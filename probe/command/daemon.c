@@ -215,6 +215,7 @@ static int build_daemon(struct daemon *daemon, struct why *why)
 		&daemon->conf.upload,
 		daemon->conf.state_dir,
 	};
+	services->host = core->host;
 	struct ondemand_setup ondemand = {core->loop, core->engine, core->bulk, core->host};
 	r = session_new(&services->flamegraph, &session, why);
 	if (r < 0)

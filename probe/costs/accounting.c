@@ -257,14 +257,14 @@ int accounting_copy_rows(const struct accounting *accounting, struct cost_rows *
 }
 
 int accounting_copy_since(const struct accounting *accounting, const struct cost_rows *before,
-			  enum cost_group by, struct cost_rows *rows)
+			  enum cost_group by, bool with_idle, struct cost_rows *rows)
 {
 	*rows = (struct cost_rows){.time_ns = accounting->real_ns};
 	int r = accounting_copy_rows(accounting, rows);
 
 	if (r < 0)
 		return r;
-	cost_rows_subtract(rows, before);
+	cost_rows_subtract(rows, before, with_idle);
 	cost_rows_sum(rows);
 	if (accounting->told)
 		cost_rows_select(rows, accounting->table, accounting->wanted.snoopers);
@@ -391,7 +391,8 @@ void last_costs_done(struct last_costs *last)
 /* Fills in the rows since the start, by container; single processes' series on the way. */
 static int fill_last(struct accounting *accounting, size_t most, struct last_costs *last)
 {
-	int r = accounting_copy_since(accounting, &accounting->base, COST_BY_PID, &last->rows);
+	int r = accounting_copy_since(accounting, &accounting->base, COST_BY_PID, false,
+				      &last->rows);
 
 	if (r == 0)
 		r = cost_series_update(&accounting->series, &last->rows, most);

@@ -59,8 +59,9 @@ bool accounting_is_running(const struct accounting *accounting);
 void accounting_begin_reading(struct accounting *accounting);
 void accounting_serve_waits(struct accounting *accounting);
 
-/* Copy all rows, and the host's energy; and what has been counted since `before`, put together. The
+/* Copy all rows, and the host's energy; and what has been counted since `before`, put together
+ * (`with_idle`: cost_rows_subtract()). The
  * caller calls cost_rows_done() in any case. Return 0 or -ENOMEM. */
 int accounting_copy_rows(const struct accounting *accounting, struct cost_rows *rows);
 int accounting_copy_since(const struct accounting *accounting, const struct cost_rows *before,
-			  enum cost_group by, struct cost_rows *rows);
+			  enum cost_group by, bool with_idle, struct cost_rows *rows);

@@ -26,7 +26,7 @@ static const struct {
 	[COUNTER_SOFTIRQ] = {COST_SOFTIRQ, COST_CACHE_HIT, sizeof(struct softirq_counts)},
 	[COUNTER_CACHE] = {COST_CACHE_HIT, COST_WAKE_WOKEN, sizeof(struct cache_counts)},
 	[COUNTER_WAKE] = {COST_WAKE_WOKEN, COST_PMU_CYCLES, sizeof(struct wake_counts)},
-	[COUNTER_PMU] = {COST_PMU_CYCLES, COST_VALUES, sizeof(struct pmu_counts)},
+	[COUNTER_PMU] = {COST_PMU_CYCLES, COST_RSS, sizeof(struct pmu_counts)},
 };
 
 static void place_softirqs(struct cost_more *more, const struct softirq_counts *counted)

@@ -12,7 +12,7 @@
 static const struct cost_kind kinds[COST_PROBES + 1] = {
 	[PROC_CPU] = {.name = "proc_cpu",
 		      .what = "time on a CPU",
-		      .values = BIT(COST_RUN) | BITS(COST_PMU_CYCLES, COST_VALUES),
+		      .values = BIT(COST_RUN) | BITS(COST_PMU_CYCLES, COST_RSS),
 		      .key = COST_RUN},
 	[PROC_SCHED] = {.name = "proc_sched",
 			.what = "switches, waits for a CPU, moves to another CPU",
@@ -53,7 +53,8 @@ static const char *const names[COST_VALUES] = {
 		[COST_SOFTIRQ] = "softirqs", /* and ours */
 	[COST_SOFTIRQ_NS] = "softirq_ns",
 	SOFTIRQ_LIST(VECTOR_NAME) CACHE_LIST(EVENT_NAME) WAKE_LIST(EVENT_NAME)
-		PMU_LIST(EVENT_NAME)[COST_PMU_NS] = "counted_ns"};
+		PMU_LIST(EVENT_NAME)[COST_PMU_NS] = "counted_ns",
+	[COST_RSS] = "rss_bytes"};
 
 const char *const cost_groups[] = {"pid", "comm", "cgroup", "container", "pod", "none", NULL};
 

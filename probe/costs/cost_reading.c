@@ -45,6 +45,9 @@ static void take_thread(void *arg, const void *record)
 		*process = (struct process_cost){.owner = thread->owner, .costs = thread->ended};
 	}
 	cost_sums_add(&process->costs, &thread->own);
+	/* A main thread that has ended has no memory any more. */
+	if (thread->owner.rss_pages > process->owner.rss_pages)
+		process->owner.rss_pages = thread->owner.rss_pages;
 }
 
 static int list_processes(struct reading_job *mine)

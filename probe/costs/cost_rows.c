@@ -57,9 +57,9 @@ const struct cost_row *cost_rows_find(const struct cost_rows *rows, const struct
 			   : NULL;
 }
 
-static bool is_nothing(const struct cost_row *row)
+static bool is_nothing(const struct cost_row *row, bool with_idle)
 {
-	for (int i = 0; i < COST_VALUES; i++) {
+	for (int i = 0; i < (with_idle ? COST_VALUES : COST_RSS); i++) {
 		if (cost_row_value(row, (enum cost)i))
 			return false;
 	}
@@ -102,7 +102,7 @@ static void subtract_cpus(struct cost_rows *rows, const struct cost_rows *before
 	}
 }
 
-void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before)
+void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before, bool with_idle)
 {
 	size_t kept = 0;
 
@@ -121,7 +121,7 @@ void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before)
 			subtract_folded(rows, &before->all[i]);
 	}
 	for (size_t i = 0; i < rows->count; i++) {
-		if (!is_nothing(&rows->all[i]))
+		if (!is_nothing(&rows->all[i], with_idle))
 			rows->all[kept++] = rows->all[i];
 	}
 	rows->count = kept;
@@ -167,6 +167,7 @@ void cost_row_add(struct cost_row *sum, const struct cost_row *row)
 {
 	sum->processes += row->processes;
 	cost_sums_add(&sum->costs, &row->costs);
+	sum->rss_bytes += row->rss_bytes;
 	if (!sum->more)
 		sum->more = row->more;
 	else if (row->more)

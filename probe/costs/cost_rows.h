@@ -29,6 +29,7 @@ struct cost_row {
 	uint64_t line_serial; /* its command line matches these snoopers (snoopers_serial()); 0:
 				 none */
 	struct cost_sums costs;
+	uint64_t rss_bytes; /* COST_RSS; 0 of one that has ended */
 	/* what programs of ours counted, in the rows' room or the caller's; NULL: nothing */
 	struct cost_more *more;
 };
@@ -38,6 +39,8 @@ static inline uint64_t cost_row_value(const struct cost_row *row, enum cost cost
 {
 	if (cost < COSTS)
 		return row->costs.of[cost];
+	if (cost == COST_RSS)
+		return row->rss_bytes;
 	return row->more ? row->more->of[cost - COSTS] : 0;
 }
 
@@ -63,8 +66,9 @@ const struct cost_row *cost_rows_find(const struct cost_rows *rows, const struct
 /* Sets what programs of ours count of one kind to 0: they begin anew. */
 void cost_rows_clear(struct cost_rows *rows, enum cost_counter which);
 
-/* Subtracts what rows had before; rows that have cost nothing since are removed. */
-void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before);
+/* Subtracts what rows had before; rows that have cost nothing since are removed, unless `with_idle`
+ * and the process has memory. */
+void cost_rows_subtract(struct cost_rows *rows, const struct cost_rows *before, bool with_idle);
 
 /* Fills in rows->cycles, before rows are selected. */
 void cost_rows_sum(struct cost_rows *rows);

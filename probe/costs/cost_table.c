@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -227,6 +228,7 @@ int cost_table_end(struct cost_table *table, const struct ended_cost *ended)
 	if (!entry->order)
 		entry->order = ++table->order;
 	entry->row.has_ended = true;
+	entry->row.rss_bytes = 0;
 	if (!table->holds && cost_table_unfolded(table) >= 2 * COST_ENDED_KEPT)
 		cost_table_fold(table);
 	return 0;
@@ -242,6 +244,7 @@ static void end_unseen(struct cost_table *table)
 		if (key->pid && !entry->order && entry->reading + 2 <= table->reading) {
 			entry->order = ++table->order;
 			entry->row.has_ended = true;
+			entry->row.rss_bytes = 0;
 		}
 	}
 }
@@ -338,6 +341,11 @@ void cost_table_clear(struct cost_table *table, enum cost_counter which)
 	}
 }
 
+static uint64_t bytes_of(uint64_t pages)
+{
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 int cost_table_take(struct cost_table *table, const struct cost_reading *reading)
 {
 	int r = 0;
@@ -351,6 +359,7 @@ int cost_table_take(struct cost_table *table, const struct cost_reading *reading
 		if (!entry)
 			continue;
 		raise_costs(&entry->row.costs, &process->costs);
+		entry->row.rss_bytes = entry->order ? 0 : bytes_of(process->owner.rss_pages);
 		entry->reading = table->reading;
 		if (reading->line_serial && !process->line_unread)
 			entry->row.line_serial = process->line_matches ? reading->line_serial : 0;

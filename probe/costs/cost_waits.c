@@ -42,7 +42,8 @@ static bool answer_wait(struct cost_wait *wait, const struct cost_rows *before)
 		.known = tracer_costs_known(engine_tracer(accounting->setup.engine)),
 		.absent = counting_absent(accounting->counting.tracer, wait->asking.probe),
 	};
-	int r = accounting_copy_since(accounting, before, answer.by, &rows);
+	int r = accounting_copy_since(accounting, before, answer.by, wait->asking.probe == PROC_ALL,
+				      &rows);
 
 	tracer_costs_kinds(engine_tracer(accounting->setup.engine), &answer.without_interrupts,
 			   &answer.without_steal);

@@ -132,7 +132,7 @@ void tracer_costs_lost(const struct tracer *tracer, struct costs_lost *lost)
 uint64_t tracer_costs_known(const struct tracer *tracer)
 {
 	const struct ktypes *types = tracer_ktypes(tracer);
-	uint64_t known = BIT(COSTS) - 1;
+	uint64_t known = (BIT(COSTS) - 1) | BIT(COST_RSS);
 
 	if (types && !types->has_run_delay)
 		known &= ~(BIT(COST_DELAY) | BIT(COST_SLICES));

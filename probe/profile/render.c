@@ -42,6 +42,15 @@ int render_copy(const struct profile *from, bool places, struct profile **ret)
 static bool wants_places(const struct render *render)
 {
 	for (int i = 0; i < RENDER_OUTPUTS_MAX; i++) {
+		if (render->outputs[i] && output_has_places(render->outputs[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool wants_lines(const struct render *render)
+{
+	for (int i = 0; render->lines && i < RENDER_OUTPUTS_MAX; i++) {
 		if (render->outputs[i] && render->outputs[i]->places)
 			return true;
 	}
@@ -166,8 +175,7 @@ static void render_run(struct job *job)
 
 	if (render->step == RENDER_BEGINS)
 		render->error = prepare_profile(render, &render->made);
-	if (render->error == 0 && render->step == RENDER_BEGINS && render->lines &&
-	    wants_places(render)) {
+	if (render->error == 0 && render->step == RENDER_BEGINS && wants_lines(render)) {
 		render->error = places_new(&render->places, shown_profile(render)->tree);
 		render->step = RENDER_PREPARED;
 		return;

@@ -24,6 +24,9 @@ void answer_failed(struct answer *answer, unsigned status, const char *message)
 	answer->content_type = "application/json";
 	answer->body.len = 0;
 	answer->body.error = 0; /* of an answer that found no memory */
+	answer->is_gzip = false;
+	answer->etag[0] = '\0';
+	answer->policy = NULL;
 	buf_str(&answer->body, "{ \"result\": \"failed\", \"message\":");
 	json_text(&json, NULL, message);
 	if (status == 400)

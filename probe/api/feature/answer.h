@@ -30,7 +30,10 @@ struct answer {
 	bool wants_token;	  /* of a 401 */
 	const char *retry_after;  /* s, of a 429; static, else NULL */
 	bool is_gzip;		  /* the body is packed */
-	struct notes notes;	  /* warnings; of a 400 the detail */
+	char etag[24]; /* a client may keep it and ask whether it is the same; "": it may not */
+	const char *varies; /* headers of the request that it goes by; static; NULL: none */
+	const char *policy; /* Content-Security-Policy; static; NULL: that of pictures and texts */
+	struct notes notes; /* warnings; of a 400 the detail */
 	struct buf body;
 	struct stream *stream; /* instead of the body; owned */
 	/*

@@ -41,6 +41,7 @@ struct services {
 	struct sched *sched;
 	struct accounting *accounting;
 	struct bounds bounds;	 /* of the conf file in force */
+	const char *host;	 /* what pictures and labels call it */
 	const char *state_dir;	 /* NULL: nothing is kept for the next start */
 	struct fresh *fresh;	 /* FRESH_COUNT answers */
 	uint64_t *refused;	 /* REFUSALS counts, since the start */

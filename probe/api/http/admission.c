@@ -140,7 +140,7 @@ bool admission_check(const struct admission *admission, const struct visitor *vi
 	if (!check_browser(admission, visitor, &need, call) ||
 	    !find_caller(admission, visitor, caller, call))
 		return false;
-	if (visitor->metrics_only && !call_is_page(call)) {
+	if (visitor->metrics_only && !call_is_scraped(call)) {
 		return refuse_call(call, REFUSED_ROLE, 403,
 				   "this address has /metrics and /healthz alone");
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/page/page_answer.h"
 #include "api/resource/debug_pprof.h"
 #include "api/resource/state_file.h"
 #include "api/metrics/metrics.h"
@@ -43,47 +44,50 @@ static void metrics_get(const struct call *call)
 	metrics_pack(call->answer, call->accept, call->accept_encoding);
 }
 
+static void page_get(const struct call *call)
+{
+	const struct page_asking asking = {
+		.services = call->services,
+		.caller = call->caller,
+		.path = call->path,
+		.tls = call->tls,
+		.host = call->host,
+		.accept = call->accept,
+		.accept_encoding = call->accept_encoding,
+		.if_none_match = call->if_none_match,
+	};
+
+	page_answer(&asking, call->answer);
+}
+
 /* Pages that are no features; everybody may have them. */
 static const struct plain_page {
 	const char *path;
 	void (*get)(const struct call *call);
+	bool below;	 /* so are those below it */
+	bool is_scraped; /* the address for scrapers has it, too */
 } pages[] = {
-	{"/healthz", healthz_get},
-	{"/metrics", metrics_get},
+	{.path = "/healthz", .get = healthz_get, .is_scraped = true},
+	{.path = "/metrics", .get = metrics_get, .is_scraped = true},
+	{.path = "/", .get = page_get},
+	{.path = "/ui", .get = page_get, .below = true},
 };
-
-static const struct plain_page *find_page(const char *path)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
-		if (strcasecmp(path, pages[i].path) == 0)
-			return &pages[i];
-	}
-	return NULL;
-}
-
-/* Paths that only later versions answer. */
-static const char *const later[] = {"/"};
 
 static bool is_below(const char *path, const char *above)
 {
 	size_t len = strlen(above);
 
-	return strncasecmp(path, above, len) == 0 &&
-	       (path[len] == '\0' || (path[len] == '/' && len > 1));
+	return strncasecmp(path, above, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
-static void not_found(const char *path, struct answer *answer)
+static const struct plain_page *find_page(const char *path)
 {
-	char message[128];
-
-	for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
-		if (!is_below(path, later[i]))
-			continue;
-		snprintf(message, sizeof(message), "not available in this version: %s", later[i]);
-		answer_failed(answer, 503, message);
-		return;
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
+		if (pages[i].below ? is_below(path, pages[i].path)
+				   : strcasecmp(path, pages[i].path) == 0)
+			return &pages[i];
 	}
-	answer_failed(answer, 404, "url not found");
+	return NULL;
 }
 
 /* Returns whether the call is a GET or HEAD; else the answer says which methods are allowed. */
@@ -185,6 +189,13 @@ bool call_is_page(const struct call *call)
 	return find_page(call->path) != NULL;
 }
 
+bool call_is_scraped(const struct call *call)
+{
+	const struct plain_page *page = find_page(call->path);
+
+	return page && page->is_scraped;
+}
+
 void call_dispatch(const struct call *call)
 {
 	const char *name;
@@ -199,7 +210,7 @@ void call_dispatch(const struct call *call)
 			debug_pprof_fetch(call->services, pprof_name(call->path), &call->query,
 					  call->answer, call->ready, call->arg);
 	} else if (!feature) {
-		not_found(call->path, call->answer);
+		answer_failed(call->answer, 404, "url not found");
 	} else {
 		dispatch_feature(call, feature, name);
 	}

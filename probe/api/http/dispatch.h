@@ -11,7 +11,8 @@ struct call {
 	struct query query;
 	const struct caller *caller; /* who asks; the role allows the request */
 	/* headers; NULL: not there */
-	const char *accept, *accept_encoding;
+	const char *host, *accept, *accept_encoding, *if_none_match;
+	bool tls;
 	struct buf *body; /* body of a PUT; changed */
 	struct answer *answer;
 	void (*ready)(void *arg); /* called later if the answer's status stays 0 */
@@ -21,8 +22,11 @@ struct call {
 /* Returns in *need what the call needs. Ignores the caller and the body. */
 void call_need(const struct call *call, struct need *need);
 
-/* Returns whether the call is for a page that everybody may have: /metrics, /healthz. */
+/* Returns whether the call is for a page that everybody may have: /metrics, /healthz, /, /ui/…. */
 bool call_is_page(const struct call *call);
+
+/* Returns whether the address for scrapers has it: /metrics, /healthz. */
+bool call_is_scraped(const struct call *call);
 
 /* Returns whether the call is a PUT of a feature, which changes later answers and has a body. */
 bool call_is_put(const struct call *call);

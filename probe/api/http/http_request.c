@@ -72,18 +72,20 @@ static struct MHD_Response *make_response(struct http_request *request)
 						   : MHD_RESPMEM_PERSISTENT);
 }
 
-/* Headers of each answer: no page of another origin may have the answer, frame it or run in it.
- * Pictures have their script and style inside. */
+/* Headers of each answer: no page of another origin may have the answer, frame it or run in it. */
 static const struct {
 	const char *name, *value;
 } fixed_headers[] = {
 	{"X-Content-Type-Options", "nosniff"},
-	{"Cache-Control", "no-store"},
 	{"Cross-Origin-Resource-Policy", "same-origin"},
-	{"Content-Security-Policy",
-	 "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-	 "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+	{"Cross-Origin-Opener-Policy", "same-origin"},
+	{"Referrer-Policy", "no-referrer"},
 };
+/* Pictures have their script and style inside. In a sandbox they have no origin: a name that became
+ * script in one reads nothing of the page's and asks the daemon for nothing. */
+static const char picture_policy[] =
+	"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts";
 
 /* Adds a warning as a header, for answers that have no place for it. */
 static void add_warning(const char *warning, struct MHD_Response *response)
@@ -103,6 +105,14 @@ static void add_headers(const struct http_request *request, struct MHD_Response 
 
 	for (size_t i = 0; i < ARRAY_SIZE(fixed_headers); i++)
 		MHD_add_response_header(response, fixed_headers[i].name, fixed_headers[i].value);
+	MHD_add_response_header(response, "Content-Security-Policy",
+				answer->policy ? answer->policy : picture_policy);
+	MHD_add_response_header(response, "Cache-Control",
+				answer->etag[0] ? "no-cache" : "no-store");
+	if (answer->etag[0])
+		MHD_add_response_header(response, "ETag", answer->etag);
+	if (answer->varies)
+		MHD_add_response_header(response, "Vary", answer->varies);
 	if (answer->content_type)
 		MHD_add_response_header(response, "Content-Type", answer->content_type);
 	if (answer->allow)
@@ -246,8 +256,11 @@ static void set_call(struct http_request *request, const char *path, const char 
 		.method = method,
 		.query = request->query,
 		.caller = &request->caller,
+		.host = get_header(request->mhd, "Host"),
 		.accept = get_header(request->mhd, "Accept"),
 		.accept_encoding = get_header(request->mhd, "Accept-Encoding"),
+		.if_none_match = get_header(request->mhd, "If-None-Match"),
+		.tls = request->listener->tls,
 		.body = &request->body,
 		.answer = &request->answer,
 		.ready = answer_ready,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/feature/accept.h"
 #include "base/cleanup.h"
 #include "output/pprof/gzip.h"
 
@@ -91,24 +92,9 @@ static void make_gzip(struct answer *answer)
 	answer->is_gzip = true;
 }
 
-/* Returns whether a list of codings has gzip, and doesn't refuse it (`gzip;q=0`). */
-static bool takes_gzip(const char *list)
-{
-	const char *gzip = list ? strstr(list, "gzip") : NULL;
-
-	if (!gzip)
-		return false;
-	gzip += strlen("gzip");
-	gzip += strspn(gzip, " ");
-	if (*gzip != ';')
-		return true;
-	gzip += strspn(gzip, "; ");
-	return strncmp(gzip, "q=", 2) != 0 || strtod(gzip + 2, NULL) > 0;
-}
-
 bool metrics_are_open(const char *accept)
 {
-	return accept && strstr(accept, OPEN_METRICS);
+	return accept_has(accept, OPEN_METRICS);
 }
 
 void metrics_pack(struct answer *answer, const char *accept, const char *accept_encoding)
@@ -117,7 +103,7 @@ void metrics_pack(struct answer *answer, const char *accept, const char *accept_
 		return;
 	if (metrics_are_open(accept))
 		make_open(answer);
-	if (takes_gzip(accept_encoding) && answer->body.len >= PACKED_LEAST &&
+	if (accept_has_gzip(accept_encoding) && answer->body.len >= PACKED_LEAST &&
 	    answer->body.len <= PACKED_MOST)
 		make_gzip(answer);
 }

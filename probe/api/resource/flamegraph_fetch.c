@@ -189,7 +189,9 @@ static const char *check_every(const struct output *output, const struct query *
 		return "count must be a number from 1 to 1000000";
 	if (query->seconds != QUERY_NONE)
 		return "every and seconds exclude each other";
-	return output->picture || output->values ? "every is for folded, json and jsonl" : NULL;
+	return output->picture || output->values || output->modules
+		       ? "every is for folded, json and jsonl"
+		       : NULL;
 }
 
 static struct stack_choice choice_of(const struct query *query)
@@ -391,7 +393,7 @@ static bool fill_request(const struct services *services, enum probe probe,
 	};
 	if (spec)
 		params_detail(&spec->params, &request->detail);
-	request->detail.places = output->places;
+	request->detail.places = output_has_places(output);
 	request->detail.without_kernel = query->of_user && !may_see_kernel();
 	if (query->pids)
 		read_pids(query->pids, request);

@@ -35,6 +35,17 @@ static void free_stream(struct stream *stream)
 	free(intervals);
 }
 
+/* Adds the line that tells what an interval is of. */
+static void write_times(struct buf *out, const struct profile_meta *meta)
+{
+	buf_printf(out, "{\"from\": %lld, \"until\": %lld, \"period_ns\": %llu, ",
+		   (long long)(meta->from_ns / NS_PER_MS), (long long)(meta->until_ns / NS_PER_MS),
+		   (unsigned long long)(meta->by_period ? meta->period_ns : 0));
+	buf_printf(out, "\"lost\": %llu, \"truncated\": %llu, \"left_out\": %llu}\n",
+		   (unsigned long long)meta->lost, (unsigned long long)meta->truncated,
+		   (unsigned long long)meta->left_out);
+}
+
 /* Adds an interval: folded text has its line of time already. */
 static void write_interval(struct flamegraph_intervals *intervals, const struct profile_meta *meta,
 			   const struct buf *content)
@@ -44,9 +55,7 @@ static void write_interval(struct flamegraph_intervals *intervals, const struct 
 	if (!interval_text_begin(&intervals->text))
 		return;
 	if (intervals->text.json)
-		buf_printf(out, "{\"from\": %lld, \"until\": %lld}\n",
-			   (long long)(meta->from_ns / NS_PER_MS),
-			   (long long)(meta->until_ns / NS_PER_MS));
+		write_times(out, meta);
 	if (intervals->is_tree) {
 		interval_text_line(&intervals->text, content);
 		return;

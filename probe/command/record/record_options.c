@@ -350,7 +350,7 @@ static int choose_output(struct record_options *options)
 	if (standard && (options->probes & (options->probes - 1)) != 0)
 		return usage_error("standard output takes the profile of one probe only", NULL);
 	options->output = standard ? output_find("folded") : output_of(options->path);
-	options->detail.places = options->output && options->output->places;
+	options->detail.places = options->output && output_has_places(options->output);
 	return options->output
 		       ? GO_ON
 		       : usage_error("a file's name must end in .svg, .html, .folded, .json, "

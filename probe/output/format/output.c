@@ -10,6 +10,7 @@ static const struct output outputs[] = {
 	{"html", "text/html; charset=utf-8", .picture = true, .write = html_write},
 	{"folded", "text/plain; charset=utf-8", .write = folded_write},
 	{"json", "application/json", .write = json_tree_write},
+	{"frames", "application/octet-stream", .write = frames_write, .modules = true},
 	{"jsonl", "application/x-ndjson", .write = jsonl_write},
 	{"pb.gz", "application/octet-stream", .write = pprof_write, .places = true, .values = true},
 };

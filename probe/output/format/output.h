@@ -56,10 +56,17 @@ struct output {
 	const char *content_type;
 	bool picture; /* the format is a flame graph */
 	bool places;  /* the format tells places within one function apart */
+	bool modules; /* the format tells the files with the code, but no places in them */
 	bool values;  /* the format has both weights and events */
 	int (*write)(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 		     struct buf *out);
 };
+
+/* Returns whether the format needs a profile with places. */
+static inline bool output_has_places(const struct output *output)
+{
+	return output->places || output->modules;
+}
 
 /* Returns the format of an extension, or NULL if the extension is unknown. */
 const struct output *output_find(const char *extension);
@@ -85,6 +92,10 @@ int html_write(const struct tree *tree, uint32_t start, const struct profile_met
  * only where they are known. Names are as json_string() has them. */
 int json_tree_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 		    struct buf *out);
+
+/* Writes the columns of the page at `/` (doc/formats.md). */
+int frames_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+		 struct buf *out);
 
 /* Writes JSON lines: DeepFlow's record, one object for each of meta->records (doc/deepflow.md).
  * Bulk worker only, as stack_id(). */

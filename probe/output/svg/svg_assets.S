@@ -19,6 +19,7 @@ svg_script_end:
 	.global svg_style, svg_style_end
 svg_style:
 	.incbin "probe/output/svg/flamegraph.css"
+	.incbin "probe/output/svg/palette.css"
 svg_style_end:
 	.byte 0
 

@@ -30,6 +30,8 @@ def test_whoever_comes_over_a_network_is_nobody_without_a_token(elsewhere, token
 ROWS = [  # what is asked for, and who may: the least role
     ("GET", "/healthz", "metrics"),
     ("GET", "/metrics", "metrics"),
+    ("GET", "/", "metrics"),
+    ("GET", "/ui/host.json", "metrics"),
     ("GET", "/flamegraph", "read"),
     ("GET", "/sched", "read"),
     ("GET", "/proc", "read"),

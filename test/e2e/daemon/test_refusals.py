@@ -8,7 +8,6 @@ import pytest
 from beside import own_folder
 from helpers import Daemon, stopped
 
-LATER = "not available in this version"
 NAME = "Error occurs when parsing snooper proc_name"
 ID = "Error occurs when parsing snooper proc_id"
 
@@ -225,12 +224,6 @@ def test_a_container_snooper_that_can_match_nothing_is_refused(shared, snooper, 
     answer = shared.put(doc)
     assert answer.status == 400
     assert f"Error occurs when parsing snooper {snooper}: must be" in answer.message
-
-
-def test_a_url_of_a_later_version_is_503(shared):
-    answer = shared.get("/")
-    assert answer.status == 503
-    assert LATER in answer.message
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,8 @@ def test_a_vm_that_is_killed_in_a_window_has_the_kernels_stacks(profiler, java, 
     assert share_recorded(found.of(one.pid)) < 0.1
     assert share_recorded(found.of(other.pid)) == 1
     told = jfr_of(profiler)
-    assert (told["fell_back"], told["fell_back_by"]["ended"]) == (1, 1), told
+    # on a busy host a window before may have ended without its border
+    assert (told["fell_back"] - told["fell_back_by"]["border"], told["fell_back_by"]["ended"]) == (1, 1), told
     profiler.folded()  # a window ends
     wait_for(lambda: one.left() == [], why="nothing is left")
 

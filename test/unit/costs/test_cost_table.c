@@ -209,7 +209,7 @@ static void pairs_are_subtracted_and_have_names(void **state)
 	evictions[0].count = 9;
 	assert_int_equal(cost_table_take(test.scene.table, &reading), 0);
 	copy();
-	cost_rows_subtract(&test.rows, &before);
+	cost_rows_subtract(&test.rows, &before, false);
 	assert_int_equal(test.rows.pairs.count, 2);
 	assert_int_equal(test.rows.pairs.all[0].count, 7);
 	assert_int_equal(test.rows.pairs.all[1].count, 0);
@@ -283,7 +283,7 @@ static void what_our_programs_counted_before_is_subtracted_and_grouped(void **st
 	take_counted(7, 5, 41);
 	take_counted(8, 10, 0);
 	copy();
-	cost_rows_subtract(&test.rows, &before);
+	cost_rows_subtract(&test.rows, &before, false);
 	assert_int_equal(cost_row_value(row_of(7), COST_SOFTIRQ_NET_RX), 2);
 	assert_int_equal(test.rows.cpus[0].count[SOFTIRQ_NET_RX], 7);
 	assert_int_equal(cost_rows_group(&test.rows, test.scene.table, COST_BY_NONE), 0);
@@ -383,7 +383,7 @@ static void what_was_before_is_subtracted_also_of_folded_rows(void **state)
 	take(NULL, 0);
 	copy();
 	assert_null(row_of(1));
-	cost_rows_subtract(&test.rows, &before);
+	cost_rows_subtract(&test.rows, &before, false);
 	assert_int_equal(sum_of_rows(), 10 + 2 * COST_ENDED_KEPT + 8);
 	cost_rows_done(&before);
 }
@@ -399,7 +399,7 @@ static void rows_without_costs_since_are_left_out(void **state)
 	both[1].costs.of[COST_RUN] = 9;
 	take(both, 2);
 	copy();
-	cost_rows_subtract(&test.rows, &before);
+	cost_rows_subtract(&test.rows, &before, false);
 	assert_int_equal(test.rows.count, 1);
 	assert_int_equal(row_of(8)->costs.of[COST_RUN], 4);
 	cost_rows_done(&before);

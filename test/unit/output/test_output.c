@@ -8,6 +8,7 @@ static void every_extension_has_its_output_and_an_unknown_one_has_none(void **st
 	assert_string_equal(output_find("html")->content_type, "text/html; charset=utf-8");
 	assert_string_equal(output_find("folded")->content_type, "text/plain; charset=utf-8");
 	assert_string_equal(output_find("json")->content_type, "application/json");
+	assert_string_equal(output_find("frames")->content_type, "application/octet-stream");
 	assert_string_equal(output_find("jsonl")->content_type, "application/x-ndjson");
 	assert_null(output_find("exe"));
 	assert_null(output_find(""));

@@ -1,0 +1,281 @@
+/* The page: what belongs to which part, keys, and the address. */
+import {getJson, token} from './api.js';
+import {Panel} from './panel.js';
+import {Probes} from './probes.js';
+import {Processes} from './processes.js';
+import {Taking, WALL} from './taking.js';
+import {make} from './words.js';
+import {readView, writeView} from './view.js';
+
+const ROLES = ['metrics', 'own', 'read', 'profile', 'admin'];
+const get = (selector) => document.querySelector(selector);
+const view = readView(location.hash), BEGAN = 'stackprobe-began';
+let host = null, panel, probes, processes, taking;
+
+const may = (role) => host && ROLES.indexOf(host.role) >= ROLES.indexOf(role);
+
+/* Says something to the user, in one place that screen readers read out. */
+function say(text, isError = false) {
+	const line = get('#status');
+
+	line.textContent = text;
+	line.classList.toggle('error', isError);
+}
+
+function keep() {
+	const fragment = writeView(view);
+
+	if (fragment !== (location.hash || '#'))
+		history.replaceState(null, '', fragment === '#' ? location.pathname : fragment);
+}
+
+/* Returns the processes of a row that stands for several: the 64 with the most CPU time in a second. */
+async function pidsOf(row) {
+	if (row.pid)
+		return String(row.pid);
+	const {rows} = await getJson('/proc/all.json?seconds=1&group_by=pid');
+
+	return rows.filter((one) => one.pid && !one.kernel && !one.ended && processes.keys.every((key) => one[key] === row[key]))
+		.slice(0, 64).map((one) => one.pid).join(',');
+}
+
+/* What a view begins. */
+const beginning = () => [view.source, view.probe, view.pids, view.seconds].join();
+
+/* Looks at some processes: of what was done to the profile before, search and colours stay. */
+function look(source, pids, of) {
+	Object.assign(view, {source, probe: get('[name=probe]').value, pids, of, seconds: '10', zoom: [], steps: [], function: ''});
+	if (view.tab === 'tree')
+		view.tab = 'graph';
+	keep();
+	begin();
+}
+
+function begin() {
+	get('#offer').hidden = true;
+	sessionStorage.setItem(BEGAN, beginning());
+	if (view.source === 'open')
+		taking.open(view);
+	else if (view.source === 'live' && view.probe === WALL)
+		say('Live is for one probe at a time.', true);
+	else if (view.source === 'live')
+		taking.follow(view);
+	else
+		taking.take(view);
+}
+
+/* A link may come from anybody: it shows what there is, but what it would begin waits for a click, unless this tab
+ * has begun the same before. */
+function offer() {
+	if (!view.source)
+		return;
+	if (view.source === 'open' || sessionStorage.getItem(BEGAN) === beginning()) {
+		begin();
+		return;
+	}
+	get('#offer span').textContent = `This link profiles ${view.of || ''} (pid ${view.pids || 'of the chosen processes'}) with ${view.probe}`
+		+ `${view.source === 'live' ? '' : `, ${view.seconds} s`}. `;
+	get('#offer').hidden = false;
+}
+
+async function takeRow(row, source = 'take') {
+	try {
+		const pids = await pidsOf(row), name = row.comm || row.container || row.pod || 'processes';
+
+		if (pids)
+			look(source, pids, row.pid ? `${name} (${row.pid})` : name);
+		else
+			say('None of its processes runs any more.', true);
+	} catch (error) {
+		say(error.message, true);
+	}
+}
+
+/* The row that is focused, or the one that was last. */
+function chosenRow() {
+	return get('#processes tr[tabindex="0"]')?.row;
+}
+
+const DOES = {
+	again: () => view.source && look('take', view.pids, view.of),
+	live: () => {
+		const row = document.activeElement.closest('#processes tr') ? chosenRow() : null;
+
+		if (taking.live)
+			taking.stop();
+		else if (row || !view.source)
+			chosenRow() && takeRow(row || chosenRow(), 'live');
+		else
+			look('live', view.pids, view.of);
+	},
+	begin, cancel: () => taking.stop(),
+	help: () => get('#help').showModal(),
+	token: () => get('#token').showModal(),
+};
+
+/* key: [selector of the button or name of what is done, words] */
+const KEYS = {
+	t: ['again', 'take the next 10 s again'], l: ['live', 'live: begin or end'], '/': ['search', 'search'],
+	n: ['next', 'next match'], N: ['previous', 'match before'], z: ['zoom', 'zoom into the frame at the cursor'],
+	0: ['reset', 'the whole profile'], h: ['hide', 'hide the function: its callees go to its callers'],
+	o: ['only', 'only stacks with the function'], x: ['without', 'only stacks without the function'],
+	c: ['collapse', 'what the function calls as one with it'], r: ['recursion', 'direct recursion as one frame'],
+	u: ['undo', 'take the last step back'], y: ['copy', 'copy the stack'], s: ['callers', 'callers and callees'],
+	i: ['turn', 'root at the top, or at the bottom'], k: ['colours', 'next way of colouring'],
+	p: ['processes', 'to the list of processes'], f: ['filter', 'filter processes'],
+	1: ['tab graph', 'picture'], 2: ['tab functions', 'functions'], 3: ['tab callers', 'callers and callees'],
+	4: ['tab tree', 'tree'], '?': ['help', 'these keys'],
+};
+
+function act(what) {
+	const [verb, object] = what.split(' ');
+
+	if (DOES[verb])
+		DOES[verb]();
+	else if (verb === 'tab')
+		panel.openTab(object);
+	else if (verb === 'search')
+		get('[name=search]').focus();
+	else if (verb === 'filter')
+		get('#processes input').focus();
+	else if (verb === 'processes')
+		get('#processes tr[tabindex="0"]')?.focus();
+	else if (verb === 'colours')
+		nextColour();
+	else
+		panel.act(verb);
+}
+
+function nextColour() {
+	const select = get('[name=colour]');
+
+	select.selectedIndex = (select.selectedIndex + 1) % select.options.length;
+	select.dispatchEvent(new Event('change'));
+}
+
+function onKey(event) {
+	const {key, target} = event, isField = target.closest('input:not([type=checkbox]), select, textarea, dialog');
+
+	if (event.ctrlKey || event.altKey || event.metaKey || isField)
+		return;
+	if (key.startsWith('Arrow') && target.tagName === 'CANVAS') {
+		panel.move(key, target);
+	} else if (key.startsWith('Arrow') && target.closest('[role=tablist]')) {
+		const tabs = Array.from(target.closest('[role=tablist]').children), step = key === 'ArrowRight' ? 1 : -1;
+		const next = tabs[(tabs.indexOf(target) + step + tabs.length) % tabs.length];
+
+		panel.openTab(next.dataset.tab);
+		next.focus();
+	} else if (key === 'Enter' && target.tagName === 'CANVAS') {
+		panel.act('zoom');
+	} else if (key === 'Escape' && !panel.parts.menu.hidden) {
+		panel.closeMenu();
+	} else if (key === 'Escape') {
+		panel.act('reset');
+	} else if (KEYS[key]) {
+		act(KEYS[key][0]);
+	} else {
+		return;
+	}
+	event.preventDefault();
+}
+
+function listKeys() {
+	get('#keys').append(...Object.entries(KEYS).map(([key, [, words]]) => make('div', {}, make('dt', {}, make('kbd', {}, key)),
+		make('dd', {}, words))), make('div', {}, make('dt', {}, make('kbd', {}, 'arrows'), ' ', make('kbd', {}, 'Enter')),
+	make('dd', {}, 'in a picture: move, zoom; in the list: move, the next 10 s')),
+	make('div', {}, make('dt', {}, make('kbd', {}, 'Escape')), make('dd', {}, 'the whole profile')));
+}
+
+/* Says what the caller may not, and which token would let them. */
+function tellRole() {
+	const needs = may('admin') ? '' : may('profile') ? 'You may profile, but not start and stop what runs all the time.'
+		: may('read') ? 'You may look at what was collected, but begin nothing.'
+			: host.role === 'own' ? 'You may profile your own processes: give a pid.' : 'You may not see processes and profiles.';
+
+	get('#role').textContent = `role ${host.role}`;
+	get('#needs').textContent = needs && `${needs} A token of the role ${may('profile') ? 'admin' : 'profile'} does more.`;
+	document.body.classList.toggle('may-profile', may('profile'));
+	document.body.classList.toggle('may-own', may('own'));
+	document.body.classList.toggle('may-admin', may('admin'));
+	get('#processes').hidden = !may('read');
+	get('#probes').hidden = !may('read');
+}
+
+async function takeToken(event) {
+	if (event.submitter.value === 'cancel')
+		return;
+	token.set(get('[name=token]').value.trim());
+	get('[name=token]').value = '';
+	await meet();
+	processes.start();
+	probes.host = host;
+	probes.later(0);
+	offer();
+}
+
+/* Asks who we are, and what there is. A token that isn't known is forgotten. */
+async function meet() {
+	try {
+		host = await getJson('/ui/host.json');
+	} catch (error) {
+		if (error.status !== 401)
+			throw error;
+		token.set('');
+		host = await getJson('/ui/host.json');
+		say(error.message, true);
+	}
+	get('#host').textContent = host.host;
+	document.title = [host.host, 'stackprobe'].filter(Boolean).join(' – ');
+	const select = get('[name=probe]'), known = host.probes.filter((probe) => may('profile') || probe.own);
+
+	select.replaceChildren(...[...known, {name: WALL}].map((probe) => make('option', {value: probe.name}, probe.name)));
+	select.value = view.probe;
+	if (!select.value)
+		select.selectedIndex = 0;
+	tellRole();
+}
+
+async function start() {
+	listKeys();
+	panel = new Panel(get('#profile'), {view, changed: keep, say});
+	taking = new Taking({
+		show: (profile) => panel.show(profile), say,
+		busy: (text) => {
+			get('#busy').textContent = text;
+			get('#cancel').hidden = !text;
+		},
+	});
+	taking.meta = (name) => {
+		const probe = host.probes.find((one) => one.name === name) || {title: name, unit: 'samples'};
+
+		return {probe: name, title: probe.title, unit: probe.unit, period_ns: probe.period_ns, host: host.host};
+	};
+	document.addEventListener('keydown', onKey);
+	document.addEventListener('click', (event) => {
+		const what = event.target.closest('[data-main]')?.dataset.main;
+
+		if (what)
+			act(what);
+	});
+	get('#token form').addEventListener('submit', (event) => takeToken(event).catch((error) => say(error.message, true)));
+	get('#one').addEventListener('submit', (event) => {
+		event.preventDefault();
+		look('take', get('[name=pid]').value, get('[name=pid]').value);
+	});
+	addEventListener('hashchange', () => { /* a link that was put into the address */
+		Object.assign(view, readView(location.hash));
+		if (sessionStorage.getItem(BEGAN) !== beginning())
+			offer();
+		panel.apply();
+	});
+	await meet();
+	processes = new Processes(get('#processes'), {onTake: takeRow, say, may});
+	probes = new Probes(get('#probes'), {host, may, say, onOpen: (probe) => {
+		get('[name=probe]').value = probe;
+		look('open', '', '');
+	}});
+	offer();
+}
+
+start().catch((error) => say(error.message, true));

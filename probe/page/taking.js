@@ -1,0 +1,121 @@
+/* Where profiles come from: the next seconds, what comes from now on, what was collected so far. */
+import {follow, getBytes} from './api.js';
+import {Builder, fromFrames, fromJson, hotCold} from './builder.js';
+
+const LIVE_S = 2;
+export const WALL = 'oncpu+offcpu';
+
+/* The query that chooses processes: none, one, or several. */
+function who(pids) {
+	const list = String(pids).split(',').filter(Boolean);
+
+	return list.length > 1 ? `pids=${encodeURIComponent(list)}` : list.length ? `pid=${encodeURIComponent(list[0])}` : '';
+}
+
+const path = (probe, extension, ...query) =>
+	`/flamegraph/${encodeURIComponent(probe)}.${extension}?${query.filter(Boolean).join('&')}`;
+
+export class Taking {
+	/* show(profile) gets each profile; busy(text) says what is under way, '' when nothing is. */
+	constructor({show, busy, say}) {
+		Object.assign(this, {show, busy, say, going: null, paused: null});
+		document.addEventListener('visibilitychange', () => this.visible(!document.hidden));
+	}
+
+	stop() {
+		this.going?.abort();
+		this.going = this.paused = this.live = null;
+		clearInterval(this.clock);
+		this.busy('');
+	}
+
+	/* Runs work(signal), and tells of its error unless something else began meanwhile. */
+	async run(work) {
+		this.stop();
+		const going = this.going = new AbortController();
+
+		try {
+			await work(going.signal);
+		} catch (error) {
+			if (this.going === going && !going.signal.aborted)
+				this.say(error.message, true);
+		}
+		if (this.going === going && !this.paused)
+			this.stop();
+	}
+
+	/* Takes the next seconds of some processes, by a probe or (WALL) by those of time on and off CPUs at once. */
+	take({probe, pids, of, seconds}) {
+		return this.run(async (signal) => {
+			const get = (name) => getBytes(path(name, 'frames', who(pids), `seconds=${seconds}`), {signal});
+			const until = Date.now() + 1000 * seconds;
+			const tell = () => this.busy(`${probe} of ${of || pids || 'the chosen processes'}: `
+				+ `${Math.max(0, Math.round((until - Date.now()) / 1000))} s left`);
+
+			tell();
+			this.clock = setInterval(tell, 1000);
+			const parts = await Promise.all(probe === WALL ? ['oncpu', 'offcpu'].map(get) : [get(probe)]);
+
+			if (!signal.aborted)
+				this.show(probe === WALL ? hotCold(...parts.map(fromFrames)) : fromFrames(parts[0]));
+		});
+	}
+
+	/* Shows what has been collected of a probe since its last file. */
+	open({probe, pids}) {
+		return this.run(async (signal) => {
+			this.busy(`${probe}: what was collected so far`);
+			const bytes = await getBytes(path(probe, 'frames', who(pids)), {signal});
+
+			if (!signal.aborted)
+				this.show(fromFrames(bytes));
+		});
+	}
+
+	/* Adds up what comes, each 2 s, to what `live` has. A hidden tab asks for nothing; what came before stays. */
+	follow(view, live = {view, builder: new Builder(), meta: {}}) {
+		const {probe, pids, of} = view;
+
+		return this.run(async (signal) => {
+			let times = null;
+
+			this.live = live;
+			this.busy(`${probe} of ${of || pids || 'the chosen processes'}: live`);
+			await follow(path(probe, 'json', who(pids), `every=${LIVE_S}`), (line) => {
+				if (line.missed)
+					this.say(`${line.missed} intervals are missing: the page was too slow.`, true);
+				else if (line.ended)
+					throw new Error(line.ended);
+				else if (line.from)
+					times = line;
+				else if (line.children && !signal.aborted)
+					this.add(live, times, fromJson(line, {}));
+			}, {signal});
+		});
+	}
+
+	/* Adds an interval: its tree, and what its line of time tells of it. */
+	add(live, times, profile) {
+		const {meta} = live;
+
+		live.builder.merge(profile);
+		for (const key of ['lost', 'truncated', 'left_out'])
+			meta[key] = (meta[key] ?? 0) + times[key];
+		meta.from ??= times.from / 1000;
+		meta.until = times.until / 1000;
+		meta.seconds = (meta.seconds ?? 0) + (times.until - times.from) / 1000;
+		meta.period_ns = times.period_ns;
+		this.show(live.builder.finish({...this.meta(live.view.probe), ...meta}));
+	}
+
+	visible(isVisible) {
+		if (!isVisible && this.live) {
+			const {live} = this;
+
+			this.stop();
+			this.paused = live;
+		} else if (isVisible && this.paused) {
+			this.follow(this.paused.view, this.paused);
+		}
+	}
+}

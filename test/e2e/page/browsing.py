@@ -1,0 +1,120 @@
+"""The daemon's page in a tab, as a user has it: what it says, what is clicked and typed."""
+import json
+import re
+from contextlib import contextmanager
+from urllib.parse import quote
+
+import pytest
+
+from chromium import KEYS
+from helpers import wait_for
+
+KEYS.update({"Home": 36, "End": 35})
+OWN = {"data:", "blob:"}
+
+
+class Opened:
+    """The page of a daemon."""
+
+    def __init__(self, daemon, tab):
+        self.daemon = daemon
+        self.tab = tab
+
+    # What it says
+
+    def text(self, selector):
+        return self.tab.run(f"document.querySelector({json.dumps(selector)})?.textContent")
+
+    def texts(self, selector):
+        return self.tab.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.textContent)")
+
+    def attributes(self, selector, name):
+        what = f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.getAttribute({json.dumps(name)}))"
+        return self.tab.run(what)
+
+    def shows(self, selector):
+        return self.tab.run(f"Boolean(document.querySelector({json.dumps(selector)})?.getClientRects().length)")
+
+    def wait(self, selector, pattern=".", seconds=20):
+        return wait_for(lambda: re.search(pattern, self.text(selector) or ""), seconds, why=f"{selector} says {pattern}")
+
+    def table(self):
+        """The table of functions: {name: (own weight, whole weight)}, in the profile's unit."""
+        self.do("tab=functions")
+        rows = self.tab.run("""[...document.querySelectorAll('#functions tbody tr')].map((row) =>
+            [row.cells[2].textContent, ...[0, 1].map((i) => row.cells[i].querySelector('small').textContent)])""")
+        return {name: tuple(int(text.split()[0].replace(",", "")) for text in values) for name, *values in rows}
+
+    @property
+    def fragment(self):
+        return self.tab.run("location.hash")
+
+    # What is done
+
+    def do(self, what):
+        """Clicks a button by its data-…: "tab=functions", "do=undo", "main=live"."""
+        key, value = what.split("=")
+        self.click(f"#profile [data-{key}={value}], [data-{key}={value}]")
+
+    def click(self, selector):
+        place = self.tab.run(f"""(() => {{
+            const element = document.querySelector({json.dumps(selector)});
+
+            element.scrollIntoView({{block: 'center'}});
+            const box = element.getBoundingClientRect();
+
+            return [box.x + box.width / 2, box.y + box.height / 2];
+        }})()""")
+        self.tab.click(*place)
+
+    def focus(self, selector):
+        self.tab.run(f"document.querySelector({json.dumps(selector)}).focus()")
+
+    def key(self, *keys):
+        for key in keys:
+            self.tab.key(key)
+
+    def write(self, selector, text):
+        self.focus(selector)
+        self.tab.type(text)
+
+    def frame(self, label, selector="#graph"):
+        """Where the frame of the picture is whose line says that name, found as by a mouse; None: nowhere."""
+        left, top, width, height = self.tab.run(f"""(() => {{
+            const element = document.querySelector({json.dumps(selector)});
+
+            element.scrollIntoView({{block: 'center'}});
+            const box = element.getBoundingClientRect();
+
+            return [box.x, box.y, box.width, box.height];
+        }})()""")
+        for row in range(int(height) // 18):
+            for step in range(24):
+                place = left + (step + 0.5) * width / 24, top + height - 9 - 18 * row
+                self.tab.move(*place)
+                if self.text(".line bdi") == label:
+                    return place
+        return None
+
+
+@pytest.fixture
+def opened(chromium):
+    """opened(daemon, "source=take&pids=7"): a context with the page, which must have nothing to complain of in the end."""
+
+    @contextmanager
+    def opened(daemon, fragment="", width=1200, height=900, complains=False, **kwargs):
+        origin = f"http://127.0.0.1:{daemon.port}"
+        with chromium.page("about:blank", width=width, height=height, **kwargs) as tab:
+            tab.open(f"{origin}/#{fragment}" if fragment else f"{origin}/")
+            yield Opened(daemon, tab)
+            strange = [url for url in tab.requests if not url.startswith((origin + "/", "blob:", "data:", "about:"))]
+            assert not strange
+            assert complains or not tab.complaints
+
+    return opened
+
+
+def of(pid, **more):
+    """The fragment that shows what was collected of a process."""
+    view = {"source": "open", "pids": str(pid), **more}
+    return "&".join(f"{key}={quote(value)}" for key, value in view.items())

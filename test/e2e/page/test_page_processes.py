@@ -1,0 +1,118 @@
+"""The page's list of processes and its probes: live values, one key to profile, on and off."""
+import json
+import os
+import re
+from urllib.parse import unquote
+
+import pytest
+
+from asking import burning
+from browsing import opened  # noqa: F401
+from helpers import wait_for
+
+ROWS = """[...document.querySelectorAll('#processes tbody tr')].map((row) =>
+    [...row.cells].map((cell) => cell.textContent))"""
+
+
+def rows(page):
+    """{pid: cells by the head's words}."""
+    head = [re.sub(r"\W+$", "", text) for text in page.texts("#processes thead th")]
+    return {int(cells[0]): dict(zip(head, cells)) for cells in page.tab.run(ROWS) if cells and cells[0].isdigit()}
+
+
+def share(text):
+    return float(text.split()[0])
+
+
+@pytest.mark.quick
+def test_processes_are_listed_with_what_they_use(profiler, start, opened):
+    target = burning(start)
+    with opened(profiler) as page:
+        row = wait_for(lambda: rows(page).get(target.pid), why="a row of the process")
+        assert row["Name"] == "spin" and 5 < share(row["CPU"]) <= 110
+        assert row["Memory"].endswith(("KiB", "MiB"))
+        values = [share(row["CPU"]) for row in rows(page).values()]
+        assert values == sorted(values, reverse=True)
+        page.click("#processes [data-by=pid]")
+        assert list(rows(page)) == sorted(rows(page))
+        page.write("#processes input", str(target.pid))
+        assert wait_for(lambda: set(rows(page)) == {target.pid} or None, why="one row")
+        assert page.text(".foot").startswith("1 rows")
+
+
+def test_memory_is_the_kernels_number(profiler, start, opened):
+    target = burning(start)
+    with opened(profiler) as page:
+        page.write("#processes input", str(os.getpid()))
+        row = wait_for(lambda: rows(page).get(os.getpid()), why="a row of the test's own")
+    found = profiler.get("/proc/all.json?seconds=1").json()
+    resident = {row["pid"]: row["rss_bytes"] for row in found["rows"] if not row.get("ended")}
+    size = os.sysconf("SC_PAGESIZE")
+    for pid in (target.pid, os.getpid()):
+        with open(f"/proc/{pid}/statm") as statm:
+            told = int(statm.read().split()[1]) * size
+        # each CPU keeps up to 32 pages or so of each kind to itself
+        assert abs(resident[pid] - told) <= max(0.1 * told, 3 * 64 * os.cpu_count() * size)
+    assert row["Memory"] != "–"
+
+
+@pytest.mark.quick
+def test_one_key_profiles_the_next_seconds(profiler, start, opened):
+    target = burning(start)
+    with opened(profiler) as page:
+        page.write("#processes input", str(target.pid))
+        wait_for(lambda: set(rows(page)) == {target.pid} or None, why="one row")
+        page.focus("#processes tbody tr")
+        page.key("Enter")
+        page.wait("#busy", f"spin \\({target.pid}\\).* s left")
+        page.wait(".facts", "samples", seconds=30)
+        assert f"spin ({target.pid})" in page.text("#profile h2")
+        assert "main" in page.table()
+
+
+@pytest.mark.parametrize("group", ["comm", "container", "pod"])
+def test_rows_of_groups(profiler, start, opened, group):
+    targets = [burning(start) for _ in range(2)]
+    with opened(profiler) as page:
+        page.tab.run(f"""{{const select = document.querySelector('#processes select');
+            select.value = '{group}'; select.dispatchEvent(new Event('change'))}}""")
+        page.wait("#processes thead", "Processes")
+        found = wait_for(lambda: page.tab.run(ROWS), why="rows")
+        count = max(int(cells[0]) for cells in found if group != "comm" or cells[1] == "spin")
+        assert count >= len(targets)
+        page.tab.run("""[...document.querySelectorAll('#processes tbody tr')].find((row) =>
+            row.cells[1].textContent === 'spin' || %s).querySelector('.take').click()""" % json.dumps(group != "comm"))
+        page.wait("#busy", r"s left")
+        if group == "comm":
+            assert {str(target.pid) for target in targets} <= set(unquote(page.fragment).split("pids=")[1].split("&")[0].split(","))
+
+
+@pytest.mark.quick
+def test_probes_go_on_and_off(profiler, start, opened):
+    target = burning(start)
+    with opened(profiler) as page:
+        page.wait("#probes tbody", "oncpu")
+        page.write("#probes [name=comm]", "^spin$")
+        page.key("Enter")
+        page.wait("#probes tbody", r"oncpu.*running", seconds=30)
+        assert profiler.config()["snoopers"]["proc_name"][0]["comm"] == "^spin$"
+        page.click("#probes input[data-probe=offcpu]")
+        wait_for(lambda: profiler.config()["cmd"]["probe"] == ["oncpu", "offcpu"], why="the other probe is on")
+        wait_for(lambda: profiler.folded(pid=target.pid).total() > 0, why="samples")
+        page.wait("#probes tbody", "show")
+        page.click("#probes [data-act=open]")
+        page.wait(".facts", "samples")
+        page.click("#probes [data-act=state]")
+        wait_for(lambda: profiler.config()["state"] == "stopped", why="it is stopped")
+        page.wait("#probes [data-act=state]", "Start")
+
+
+def test_a_hidden_tab_asks_for_nothing(profiler, start, opened):
+    burning(start)
+    with opened(profiler) as page:
+        wait_for(lambda: rows(page), why="rows")
+        page.tab.run("""Object.defineProperty(document, 'hidden', {value: true});
+            document.dispatchEvent(new Event('visibilitychange'))""")
+        asked = len(page.tab.requests)
+        page.tab.run("new Promise((done) => setTimeout(done, 6500))")
+        assert len(page.tab.requests) == asked

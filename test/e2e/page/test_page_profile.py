@@ -1,0 +1,257 @@
+"""The page's profile: its numbers are those of .folded, and what is done to it does what it says."""
+import gzip
+import json
+import random
+from collections import Counter
+from xml.etree import ElementTree
+
+import pytest
+
+from asking import burning, sessions
+from browsing import of, opened  # noqa: F401
+from folded import Profile
+from helpers import wait_for
+
+
+@pytest.fixture
+def ended(profiler, start):
+    """(daemon, pid, its folded text) of a process that has ended, so that its profile stays as it is."""
+    target = burning(start)
+    profiler.profile("^spin$")
+    wait_for(lambda: profiler.folded(pid=target.pid).total() >= 50, why="samples")
+    target.kill()
+    wait_for(lambda: target.pid not in profiler.processes(), why="its end")
+    return profiler, target.pid, profiler.folded(pid=target.pid)
+
+
+def functions(stacks):
+    """{function: [own weight, whole weight]} of [(frames, weight)]: a stack counts once for each function."""
+    table = {}
+    for frames, weight in stacks:
+        for name in set(frames):
+            table.setdefault(name, [0, 0])[1] += weight
+        table[frames[-1]][0] += weight
+    return table
+
+
+@pytest.mark.quick
+def test_the_tables_numbers_are_those_of_the_folded_text(ended, opened):
+    daemon, pid, profile = ended
+    with opened(daemon, of(pid)) as page:
+        page.wait(".facts", "samples")
+        found = page.table()
+        told = page.text(".facts")
+    wanted = functions([(stack.frames[2:], stack.value) for stack in profile.stacks])
+    assert found == {name: tuple(values) for name, values in wanted.items()}
+    assert told.startswith(f"{profile.total():,} samples")
+
+
+@pytest.mark.quick
+def test_clicks_zoom_and_keys_do_what_they_say(ended, opened):
+    daemon, pid, profile = ended
+    with opened(daemon, of(pid)) as page:
+        page.wait(".facts", "samples")
+        place = page.frame("main")
+        assert place, "main is drawn"
+        page.tab.click(*place)
+        assert "zoom=" in page.fragment and "main" in page.fragment
+        page.key("Escape")
+        assert "zoom=" not in page.fragment
+        page.tab.move(*page.frame("main"))
+        page.key("h")  # hide
+        assert "main" in page.text(".steps") and "main" not in page.table()
+        page.key("u")
+        assert not page.text(".steps") and "main" in page.table()
+        page.key("1", "/")
+        page.tab.type("^main$")
+        page.wait(".matched", r"matched 100\.00 %|matched \d")
+        matched = sum(s.value for s in profile.stacks if "main" in s.frames)
+        assert f"{100 * matched / profile.total():.2f} %" in page.text(".matched")
+        page.key("Escape", "i")
+        assert "icicle=1" in page.fragment
+        page.tab.move(*page.frame("main"))
+        page.key("s")
+        assert page.text("#function-name").startswith("main")
+        page.key("?")
+        assert page.shows("#help") and "take the last step back" in page.text("#keys")
+
+
+def test_keys_are_about_what_is_seen(ended, opened):
+    daemon, pid, _ = ended
+    with opened(daemon, of(pid, tab="callers", function="inner_spin")) as page:
+        page.wait("#function-name", "inner_spin")
+        assert page.frame("main", "#callers"), "the callers are drawn"
+        page.key("s")
+        assert page.text("#function-name").startswith("main")
+        assert page.frame("outer", "#callees")
+        page.key("2")
+        page.focus("#functions button.name")
+        page.key("h")
+        assert "inner_spin" in page.text(".steps")  # the first row's
+        page.key("u", "4")
+        page.focus("#tree [tabindex='0']")
+        page.key("ArrowDown", "o")
+        assert f"only [{pid}]" in page.text(".steps")
+
+
+def test_the_menu_is_about_its_frame(ended, opened):
+    daemon, pid, _ = ended
+    with opened(daemon, of(pid)) as page:
+        page.wait(".facts", "samples")
+        x, y = page.frame("outer")
+        for kind in ("mousePressed", "mouseReleased"):
+            page.tab.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="right", clickCount=1)
+        assert page.shows(".menu")
+        page.click(".menu [data-do=collapse]")
+        assert "collapse outer" in page.text(".steps") and not page.shows(".menu")
+        assert "middle" not in page.table() and "outer" in page.table()
+
+
+def test_what_is_saved_has_the_same_numbers(ended, opened, work):
+    daemon, pid, profile = ended
+    with opened(daemon, of(pid)) as page:
+        page.wait(".facts", "samples")
+        page.tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(work), browserContextId=page.tab.context)
+        for name in ("svg", "folded", "pb.gz", "speedscope.json"):
+            page.click(f"[data-export='{name}']")
+            wait_for(lambda name=name: (work / f"oncpu-vm.{name}").exists() or list(work.glob(f"oncpu-*.{name}")), why=name)
+    (text,) = work.glob("oncpu-*.folded")
+    assert Counter({s.frames: s.value for s in Profile(text.read_text()).stacks}) == Counter({s.frames: s.value for s in profile.stacks})
+    (saved,) = work.glob("oncpu-*.speedscope.json")
+    data = json.loads(saved.read_text())
+    assert sum(data["profiles"][0]["weights"]) == profile.total() == data["profiles"][0]["endValue"]
+    (packed,) = work.glob("oncpu-*.pb.gz")
+    assert b"inner_spin" in gzip.decompress(packed.read_bytes())
+    (picture,) = work.glob("oncpu-*.svg")
+    assert "inner_spin" in picture.read_text() and ElementTree.parse(picture)
+
+
+def test_a_link_shows_the_same_view_again(ended, opened):
+    daemon, pid, _ = ended
+    view = of(pid, zoom="", q="^ma.n$", colour="self", tab="functions", icicle="1", steps="collapse:main")
+    with opened(daemon, view) as page:
+        page.wait(".matched", "matched")
+        assert list(page.table()) == ["main"]  # the others don't match
+        assert page.tab.run("document.querySelector('[name=colour]').value") == "self"
+        assert page.text(".steps").startswith("collapse main")
+
+
+def test_the_tree_has_the_frames_for_a_screen_reader(ended, opened):
+    daemon, pid, profile = ended
+    with opened(daemon, of(pid, tab="tree")) as page:
+        page.wait(".facts", "samples")
+        page.focus("#tree [tabindex='0']")
+        nodes = page.tab.call("Accessibility.getFullAXTree")["nodes"]
+        items = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "treeitem"]
+        assert any("main" in item for item in items) and any(f"[{pid}]" in item for item in items)
+        assert items[0].startswith(" 100.00 %") or "100.00 %" in items[0]
+        page.key("ArrowDown", "ArrowDown", "Enter")
+        assert "zoom=" in page.fragment
+    with opened(daemon, of(pid, tab="functions")) as page:
+        page.wait("#functions caption")
+        nodes = page.tab.call("Accessibility.getFullAXTree")["nodes"]
+        cells = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") in ("cell", "gridcell")]
+        assert any("main" in cell for cell in cells)
+    assert profile.total()
+
+
+def test_live_adds_up_and_keeps_the_view(profiler, start, opened):
+    target = burning(start)
+    with opened(profiler, f"source=live&pids={target.pid}&q=main") as page:
+        assert page.shows("#offer") and "oncpu" in page.text("#offer")
+        assert sessions(profiler) == 0  # a link alone begins nothing
+        page.click("#offer button")
+        page.wait(".facts", "samples")
+        first = int(page.text(".facts").split()[0].replace(",", ""))
+        page.tab.click(*page.frame("main"))
+        page.key("ArrowUp")
+        zoomed, line = page.fragment, page.text(".line bdi")
+        assert line == "outer"
+        page.tab.move(5, 5)
+        wait_for(lambda: int(page.text(".facts").split()[0].replace(",", "")) > first, why="more samples")
+        assert page.fragment == zoomed and "main" in zoomed
+        assert page.text(".line bdi") == line  # the cursor stays where it was
+        assert page.text(".matched").startswith("matched")
+        hide = "Object.defineProperty(document, 'hidden', {value: %s, configurable: true}); document.dispatchEvent(new Event('visibilitychange'))"
+        page.tab.run(hide % "true")
+        wait_for(lambda: sessions(profiler) == 0, why="a hidden tab asks for nothing")
+        page.tab.run(hide % "false")
+        wait_for(lambda: sessions(profiler) == 1, why="it goes on")
+        page.key("l")
+        wait_for(lambda: sessions(profiler) == 0, why="it is over")
+
+
+# Random trees, computed twice
+
+
+def random_stacks(rng):
+    """{frames: weight}, with recursion."""
+    names = [f"f{i}" for i in range(rng.randint(1, 6))]
+    return Counter({tuple(rng.choice(names) for _ in range(rng.randint(1, 7))): rng.randint(1, 99) for _ in range(30)})
+
+
+def tree_of(stacks):
+    """What .json would have."""
+    top = {"name": "all", "kind": "root", "self": 0, "children": []}
+    for frames, weight in stacks.items():
+        node = top
+        for name in frames:
+            found = [child for child in node["children"] if child["name"] == name]
+            if not found:
+                found = [{"name": name, "kind": "native", "self": 0, "children": []}]
+                node["children"] += found
+            node = found[0]
+        node["self"] += weight
+    return top
+
+
+COMPUTED = """
+(async () => {
+    const {fromJson, applySteps, sandwich} = await import('/ui/builder.js'), {folded} = await import('/ui/exports.js');
+    const profile = fromJson(%s, {unit: 'samples'}), f = profile.frames.find('f0');
+    const step = (op) => folded(applySteps(profile, [{op, label: op === 'recursion' ? '' : 'f0'}])).join('');
+    const {callers, callees} = sandwich(profile, Math.max(f, 0));
+    const matches = Uint8Array.from({length: profile.frames.firstOf.length}, (_, i) => i === f);
+
+    return {
+        table: profile.table().map((row) => [profile.frames.labels[row.function], row.self, row.total]),
+        folded: folded(profile).join(''), hide: step('hide'), only: step('only'), without: step('without'), collapse: step('collapse'),
+        recursion: step('recursion'), callers: folded(callers).join(''), callees: folded(callees).join(''), matched: profile.matched(matches),
+    };
+})()"""
+
+
+def read(text):
+    return Counter({tuple(line.rsplit(" ", 1)[0].split(";")): int(line.rsplit(" ", 1)[1]) for line in text.splitlines()})
+
+
+def mapped(stacks, change):
+    out = Counter()
+    for frames, weight in stacks.items():
+        if (frames := change(frames)) is not None:
+            out[frames] += weight
+    return +Counter({frames: weight for frames, weight in out.items() if frames})
+
+
+def without_repeats(frames):
+    return tuple(name for i, name in enumerate(frames) if not i or name != frames[i - 1])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_computed_in_the_page_is_right(daemon, opened, seed):
+    stacks = random_stacks(random.Random(seed))
+    has = [frames for frames in stacks if "f0" in frames]
+    with opened(daemon) as page:
+        found = page.tab.run(COMPUTED % json.dumps(tree_of(stacks)))
+    table = functions(stacks.items())
+    assert {name: [own, whole] for name, own, whole in found["table"]} == table
+    assert read(found["folded"]) == stacks
+    assert read(found["hide"]) == mapped(stacks, lambda f: tuple(name for name in f if name != "f0"))
+    assert read(found["only"]) == mapped(stacks, lambda f: f if "f0" in f or not has else None)
+    assert read(found["without"]) == mapped(stacks, lambda f: None if "f0" in f else f)
+    assert read(found["collapse"]) == mapped(stacks, lambda f: f[: f.index("f0") + 1] if "f0" in f else f)
+    assert read(found["recursion"]) == mapped(stacks, without_repeats)
+    if has:
+        assert read(found["callers"]) == mapped(stacks, lambda f: f[f.index("f0")::-1] if "f0" in f else None)
+        assert read(found["callees"]) == mapped(stacks, lambda f: f[f.index("f0"):] if "f0" in f else None)
+    assert found["matched"] == sum(stacks[frames] for frames in has)
