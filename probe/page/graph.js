@@ -16,7 +16,7 @@ export class Graph {
 		this.colours = colours;
 		this.icicle = false;
 		this.profile = null;
-		this.zoomed = this.cursor = this.rows = this.height = 0;
+		this.zoomed = this.cursor = this.rows = this.height = this.scrolled = 0;
 		this.hovered = -1;
 		this.matches = null;
 		element.addEventListener('scroll', () => this.later());
@@ -76,11 +76,17 @@ export class Graph {
 		this.spacer.style.height = `${this.rows * ROW}px`;
 	}
 
+	/* Draws again if the size or what is in sight has changed since. */
 	later() {
 		this.pending ||= requestAnimationFrame(() => {
 			this.pending = 0;
-			this.draw();
+			if (this.drawnAt !== this.sight)
+				this.draw();
 		});
+	}
+
+	get sight() {
+		return [this.element.clientWidth, this.element.clientHeight, this.element.scrollTop].join();
 	}
 
 	/* Makes a canvas as large as what is seen, in the screen's pixels. */
@@ -94,8 +100,9 @@ export class Graph {
 			canvas.style.width = `${width}px`;
 			canvas.style.height = `${height}px`;
 		}
-		const context = canvas.getContext('2d');
+		const context = canvas.getContext('2d', {willReadFrequently: true}); /* drawn by the processor: hosts have no graphics */
 
+		this.scrolled = this.element.scrollTop; /* asking for it each time would take longer than drawing */
 		context.setTransform(scale, 0, 0, scale, 0, 0);
 		context.clearRect(0, 0, width, height);
 		return context;
@@ -108,14 +115,14 @@ export class Graph {
 
 	/* Returns the upper edge of a row as it is seen. */
 	y(row) {
-		return (this.icicle ? row * ROW : this.whole - (row + 1) * ROW) - this.element.scrollTop;
+		return (this.icicle ? row * ROW : this.whole - (row + 1) * ROW) - this.scrolled;
 	}
 
 	/* Calls visit(node, x, width) for all that is seen; of neighbours that are too narrow once, with the first. */
 	walk(visit) {
 		const {depth, end, total} = this.profile, zoomed = this.zoomed, x = [];
 		const scale = total[zoomed] ? this.width / total[zoomed] : 0, first = depth[zoomed];
-		const limit = (this.icicle ? this.height + this.element.scrollTop : this.whole - this.element.scrollTop) / ROW;
+		const limit = (this.icicle ? this.height + this.scrolled : this.whole - this.scrolled) / ROW;
 
 		x[first] = 0;
 		for (let node = zoomed; node < end[zoomed];) {
@@ -149,6 +156,7 @@ export class Graph {
 	draw() {
 		if (!this.profile)
 			return;
+		this.drawnAt = this.sight;
 		const context = this.context(this.canvas), labels = [], paths = new Map(), bars = [], {hot} = this.profile;
 		const box = (node, x, width, narrow) => {
 			const y = this.y(this.profile.depth[node]);
@@ -252,7 +260,7 @@ export class Graph {
 		if (!this.profile?.weight)
 			return -1;
 		const {depth, end, total} = this.profile;
-		const below = y + this.element.scrollTop, scale = this.width / total[this.zoomed];
+		const below = y + this.scrolled, scale = this.width / total[this.zoomed];
 		const row = Math.floor((this.icicle ? below : this.whole - below) / ROW);
 		let node = this.zoomed, from = 0;
 

@@ -269,13 +269,16 @@ async function start() {
 			offer();
 		panel.apply();
 	});
+	if (view.source === 'open')
+		offer(); /* needs nothing of the rest */
 	await meet();
 	processes = new Processes(get('#processes'), {onTake: takeRow, say, may});
 	probes = new Probes(get('#probes'), {host, may, say, onOpen: (probe) => {
 		get('[name=probe]').value = probe;
 		look('open', '', '');
 	}});
-	offer();
+	if (view.source !== 'open')
+		offer();
 }
 
 start().catch((error) => say(error.message, true));

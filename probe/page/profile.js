@@ -24,13 +24,23 @@ export class Frames {
 		this.functionOf = []; /* the function of a frame */
 		this.firstOf = []; /* a frame of a function */
 		this.labels = []; /* of functions: the name with the suffix of its kind */
-		this.keys = new Map();
+		this.keys = new Map(); /* of add() */
+		this.keyed = 0;
 		this.functions = new Map();
 	}
 
 	/* Returns the number of the frame, which is made if it is missing. */
 	add(...frame) {
-		return this.keys.get(keyOf(...frame)) ?? this.push(...frame);
+		const {keys} = this, key = keyOf(...frame);
+
+		for (; this.keyed < this.names.length; this.keyed++) { /* frames that were pushed have no keys yet */
+			const n = this.keyed;
+
+			keys.set(keyOf(this.names[n], this.kinds[n], this.files[n], this.lines[n], this.modules[n]), n);
+		}
+		if (!keys.has(key))
+			keys.set(key, this.push(...frame));
+		return keys.get(key);
 	}
 
 	/* Returns the number of a new frame, also if there is an equal one: of another process, perhaps. */
@@ -50,7 +60,6 @@ export class Frames {
 			this.labels.push(label);
 		}
 		this.functionOf.push(this.functions.get(key));
-		this.keys.set(keyOf(name, kind, file, line, module), number);
 		return number;
 	}
 

@@ -21,7 +21,9 @@ export function foldedName(name) {
 }
 
 export function number(value) {
-	return value.toLocaleString('en-US', {maximumFractionDigits: 2});
+	const [whole, fraction] = String(Math.round(100 * value) / 100).split('.'); /* the browser's own way takes 50 ms at first */
+
+	return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (fraction ? `.${fraction}` : '');
 }
 
 /* Returns a value with its unit: of bytes and times in a scale that can be read. */
@@ -55,7 +57,10 @@ export function error(part, whole, meta) {
 }
 
 export function clock(seconds) {
-	return new Date(1000 * seconds).toLocaleString('sv-SE');
+	const date = new Date(1000 * seconds), two = (value) => String(value).padStart(2, '0');
+
+	return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} `
+		+ [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
 }
 
 /* Returns as much of a text as has room, and dots for the rest; '': not even three letters. */

@@ -8,7 +8,6 @@ beyond that of an empty page. Medians. The daemon's answers are made up here, as
 PAGE_PEERS names a folder with the npm packages d3, d3-flame-graph and speedscope, each unpacked (`npm pack`);
 without them they are skipped. Prints lines and judges nothing. Usage: page.py [ROUNDS [FRAMES…]]
 """
-import base64
 import http.server
 import json
 import os
@@ -132,7 +131,7 @@ class Tree:
 
 D3_PAGE = b"""<!DOCTYPE html><body><div id="chart"></div><script src="/d3.js"></script><script src="/fg.js"></script>
 <script>fetch('/tree.json').then((a) => a.json()).then((tree) => {
-    window.chart = flamegraph().width(1600).minFrameSize(1).transitionDuration(0);
+    window.chart = flamegraph.default().width(1600).minFrameSize(1).transitionDuration(0);
     d3.select('#chart').datum(tree).call(chart); });</script>"""
 
 
@@ -149,7 +148,7 @@ class Files(http.server.BaseHTTPRequestHandler):
             if content is None and path.startswith(begin):
                 content = (folder / path.removeprefix(begin)).read_bytes()
         self.send_response(200 if content is not None else 404)
-        kind = {"js": "text/javascript", "css": "text/css", "json": "application/json"}.get(path.rsplit(".", 1)[-1], "text/html")
+        kind = {"svg": "image/svg+xml", "js": "text/javascript", "css": "text/css", "json": "application/json"}.get(path.rsplit(".", 1)[-1], "text/html")
         self.send_header("Content-Type", kind)
         self.end_headers()
         self.wfile.write(content or b"")
@@ -177,23 +176,14 @@ def renderer_bytes(browser):
 class Viewer:
     """How one is opened, when its picture is there, and what zooms and searches."""
 
-    def __init__(self, name, url, there, zoom=None, search=None, answer=None):
-        self.name, self.url, self.there, self.zoom, self.search, self.answer = name, url, there, zoom, search, answer
-
-    def serve(self, page):
-        """Answers what the daemon would be asked for."""
-        if self.answer:
-            page.call("Fetch.enable", patterns=[{"urlPattern": "*.frames*"}])
+    def __init__(self, name, url, there, zoom=None, search=None):
+        self.name, self.url, self.there, self.zoom, self.search = name, url, there, zoom, search
 
     def measure(self, browser):
         with browser.page("about:blank", width=1600, height=1000) as page:
             idle = renderer_bytes(browser)
             page.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH % self.there)
-            self.serve(page)
-            begin = len(page.events)
             page.call("Page.navigate", url=self.url)
-            if self.answer:
-                self.fulfil(page, begin)
             end = time.monotonic() + PATIENCE_S
             while time.monotonic() < end and not page.run(f"Boolean({self.there})"):
                 time.sleep(0.05)
@@ -203,16 +193,6 @@ class Viewer:
             zoomed = page.run(AFTER % self.zoom) if self.zoom else None
             found = page.run(AFTER % self.search) if self.search else None
             return painted, zoomed, found, renderer_bytes(browser) - idle
-
-    def fulfil(self, page, begin):
-        end = time.monotonic() + PATIENCE_S
-        while time.monotonic() < end:
-            paused = page.named("Fetch.requestPaused", begin)
-            if paused:
-                page.call("Fetch.fulfillRequest", requestId=paused[0]["requestId"], responseCode=200,
-                          body=base64.b64encode(self.answer).decode())  # fmt: skip
-                return
-            page.run("1")
 
 
 OURS_ZOOM = """{
@@ -228,14 +208,24 @@ OURS_SEARCH = """{
 D3_ZOOM = "document.querySelectorAll('.frame')[40].dispatchEvent(new MouseEvent('click', {bubbles: true}))"
 
 
+def page_files(daemon):
+    """The page as the daemon has it, and what it would answer to others' questions."""
+    files = {"/": daemon.request("GET", "/", headers={"Accept": "text/html"}).body}
+    for path in Path("probe/page").glob("*.[jcs]*"):
+        if path.suffix in (".js", ".css", ".svg"):
+            files[f"/ui/{path.name}"] = daemon.get(f"/ui/{path.name}").body
+    return {**files, "/ui/host.json": daemon.get("/ui/host.json").body, "/flamegraph": b"{}"}
+
+
 def viewers(daemon, tree, port):
-    yield Viewer("stackprobe", f"http://127.0.0.1:{daemon.port}/#source=open",
-                 "document.querySelector('.facts')?.textContent", OURS_ZOOM, OURS_SEARCH, tree.columns())  # fmt: skip
+    Files.made = {**page_files(daemon), "/flamegraph/oncpu.frames": tree.columns()}
+    yield Viewer("stackprobe", f"http://127.0.0.1:{port}/#source=open", "document.querySelector('.facts')?.textContent",
+                 OURS_ZOOM, OURS_SEARCH)  # fmt: skip
     if not Files.folders:
         return
-    Files.made = {"/tree.json": tree.nested(), "/speedscope.json": tree.speedscope(), "/d3.html": D3_PAGE}
+    Files.made |= {"/tree.json": tree.nested(), "/speedscope.json": tree.speedscope(), "/d3.html": D3_PAGE}
     Files.made["/d3.js"] = (Files.folders["/d3/"] / "dist/d3.min.js").read_bytes()
-    Files.made["/fg.js"] = (Files.folders["/d3-flame-graph/"] / "dist/d3-flamegraph.min.js").read_bytes()
+    Files.made["/fg.js"] = (Files.folders["/d3-flame-graph/"] / "dist/d3-flamegraph.umd.min.js").read_bytes()
     yield Viewer("d3-flame-graph", f"http://127.0.0.1:{port}/d3.html", "document.querySelectorAll('.frame').length > 1",
                  D3_ZOOM, "chart.search('_0001')")  # fmt: skip
     yield Viewer("speedscope", f"http://127.0.0.1:{port}/speedscope/dist/release/index.html"
@@ -281,6 +271,8 @@ def main():
                 for _ in range(rounds):
                     browser = Chromium()  # memory of one is not the next one's
                     try:
+                        with browser.page("data:text/html,<canvas>", width=1600, height=1000):
+                            pass  # what the browser itself loads at first
                         rows.append(viewer.measure(browser))
                     finally:
                         browser.close()

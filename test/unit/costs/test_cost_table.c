@@ -100,6 +100,31 @@ static void a_sum_never_goes_back(void **state)
 	assert_true(row_of(7)->has_ended);
 }
 
+static void memory_is_the_last_readings_and_none_of_who_has_ended(void **state)
+{
+	struct process_cost process = process_of(7, 1007, 50);
+	struct cost_rows before;
+
+	(void)state;
+	process.owner.rss_pages = 10;
+	take(&process, 1);
+	process.owner.rss_pages = 3;
+	take(&process, 1);
+	assert_int_equal(cost_table_copy(test.scene.table, &before), 0);
+	copy();
+	assert_int_equal(cost_row_value(row_of(7), COST_RSS), 3 * sysconf(_SC_PAGESIZE));
+	cost_rows_subtract(&test.rows, &before, true); /* it did nothing */
+	assert_int_equal(cost_row_value(row_of(7), COST_RSS), 3 * sysconf(_SC_PAGESIZE));
+	copy();
+	cost_rows_subtract(&test.rows, &before, false);
+	assert_null(row_of(7));
+	end_one(7, 1, 60);
+	take(&process, 1); /* a reading that began before its end */
+	copy();
+	assert_int_equal(cost_row_value(row_of(7), COST_RSS), 0);
+	cost_rows_done(&before);
+}
+
 static void a_fork_goes_by_its_forker_until_it_calls_execve(void **state)
 {
 	struct process_cost processes[] = {process_of(9, 1009, 1), process_of(8, 1008, 1),
@@ -465,6 +490,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TABLE_TEST(a_sum_never_goes_back),
+		TABLE_TEST(memory_is_the_last_readings_and_none_of_who_has_ended),
 		TABLE_TEST(what_our_programs_count_is_added_to_its_process),
 		TABLE_TEST(what_our_programs_counted_stays_when_a_process_has_ended),
 		TABLE_TEST(what_our_programs_counted_before_is_subtracted_and_grouped),
