@@ -78,6 +78,13 @@ class Opened:
         self.focus(selector)
         self.tab.type(text)
 
+    def save(self, name, folder):
+        """Saves the profile, "folded"; returns the file."""
+        self.tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder),
+                      browserContextId=self.tab.context)  # fmt: skip
+        self.click(f"[data-export='{name}']")
+        return wait_for(lambda: next(folder.glob(f"*.{name}"), None), why=f"the file of {name}")
+
     def frame(self, label, selector="#graph"):
         """Where the frame of the picture is whose line says that name, found as by a mouse; None: nowhere."""
         left, top, width, height = self.tab.run(f"""(() => {{

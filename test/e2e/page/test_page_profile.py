@@ -1,8 +1,11 @@
 """The page's profile: its numbers are those of .folded, and what is done to it does what it says."""
 import gzip
 import json
+import os
 import random
+import signal
 from collections import Counter
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
@@ -10,7 +13,8 @@ import pytest
 from asking import burning, sessions
 from browsing import of, opened  # noqa: F401
 from folded import Profile
-from helpers import wait_for
+from helpers import stopped, wait_for
+from waiting import ready
 
 
 @pytest.fixture
@@ -111,18 +115,11 @@ def test_what_is_saved_has_the_same_numbers(ended, opened, work):
     daemon, pid, profile = ended
     with opened(daemon, of(pid)) as page:
         page.wait(".facts", "samples")
-        page.tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(work), browserContextId=page.tab.context)
-        for name in ("svg", "folded", "pb.gz", "speedscope.json"):
-            page.click(f"[data-export='{name}']")
-            wait_for(lambda name=name: (work / f"oncpu-vm.{name}").exists() or list(work.glob(f"oncpu-*.{name}")), why=name)
-    (text,) = work.glob("oncpu-*.folded")
+        picture, text, packed, saved = (page.save(name, work) for name in ("svg", "folded", "pb.gz", "speedscope.json"))
     assert Counter({s.frames: s.value for s in Profile(text.read_text()).stacks}) == Counter({s.frames: s.value for s in profile.stacks})
-    (saved,) = work.glob("oncpu-*.speedscope.json")
     data = json.loads(saved.read_text())
     assert sum(data["profiles"][0]["weights"]) == profile.total() == data["profiles"][0]["endValue"]
-    (packed,) = work.glob("oncpu-*.pb.gz")
     assert b"inner_spin" in gzip.decompress(packed.read_bytes())
-    (picture,) = work.glob("oncpu-*.svg")
     assert "inner_spin" in picture.read_text() and ElementTree.parse(picture)
 
 
@@ -158,7 +155,7 @@ def test_the_tree_has_the_frames_for_a_screen_reader(ended, opened):
 def test_live_adds_up_and_keeps_the_view(profiler, start, opened):
     target = burning(start)
     with opened(profiler, f"source=live&pids={target.pid}&q=main") as page:
-        assert page.shows("#offer") and "oncpu" in page.text("#offer")
+        page.wait("#offer", "oncpu")
         assert sessions(profiler) == 0  # a link alone begins nothing
         page.click("#offer button")
         page.wait(".facts", "samples")
@@ -179,6 +176,26 @@ def test_live_adds_up_and_keeps_the_view(profiler, start, opened):
         wait_for(lambda: sessions(profiler) == 1, why="it goes on")
         page.key("l")
         wait_for(lambda: sessions(profiler) == 0, why="it is over")
+
+
+def test_time_on_and_off_cpus_adds_up_to_the_clocks(profiler, start, opened, work):
+    target = ready(start, "naps", "-r", "2000", "2ms:1000000")
+    os.kill(target.pid, signal.SIGCONT)
+    profiler.put_ok(stopped(frequency=1000, minblock=0, offcpu_state="all"))
+    with opened(profiler, f"source=take&probe={quote('oncpu+offcpu')}&pids={target.pid}&seconds=20") as page:
+        page.wait("#offer", "20 s")
+        page.click("#offer button")
+        page.wait(".facts", r"\d", seconds=60)
+        assert "on and off CPUs" in page.text("#profile h2")
+        saved = page.save("folded", work)
+        page.tab.move(*page.frame("main"))
+        assert page.text(".line").startswith("main")
+    stacks = Profile(saved.read_text()).stacks
+    assert {stack.frames[-1] for stack in stacks} == {"[on CPU]", "[off CPU]"}
+    on, off = (sum(s.value for s in stacks if s.frames[-1] == leaf) for leaf in ("[on CPU]", "[off CPU]"))
+    assert on + off == pytest.approx(20e6, rel=0.02)
+    slept = sum(s.value for s in stacks if "nap_2ms" in s.frames)
+    assert 0.9 * off < slept and on > 5e6
 
 
 # Random trees, computed twice
