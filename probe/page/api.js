@@ -38,6 +38,10 @@ export async function getJson(path, options) {
 	return (await ask(path, options)).json();
 }
 
+export async function getText(path) {
+	return (await ask(path)).text();
+}
+
 export async function getBytes(path, options) {
 	return (await ask(path, options)).arrayBuffer();
 }

@@ -1,6 +1,6 @@
 /* Makes profiles: out of an answer of the daemon, out of several, out of a part of one. */
 import {foldedName} from './words.js';
-import {Frames, KINDS, ON_CPU, Profile} from './profile.js';
+import {Frames, KINDS, OFF_CPU, ON_CPU, Profile} from './profile.js';
 
 const ROOM = 2 ** 22; /* frames; a node's number times this is exact up to 2^31 nodes */
 
@@ -46,11 +46,25 @@ export class Builder {
 				continue;
 			}
 			at[depth] = fate === HIDE ? into : this.child(into, frames(profile.frame[n]));
-			const own = scale * (fate === FOLD ? profile.total[n] : profile.self[n]);
-
-			if (own)
-				this.self[leaf === undefined ? at[depth] : this.child(at[depth], leaf)] += own;
+			if (fate === FOLD)
+				this.fold(profile, n, at[depth]);
+			else if (profile.self[n])
+				this.self[leaf === undefined ? at[depth] : this.child(at[depth], leaf)] += scale * profile.self[n];
 			n = fate === FOLD ? profile.end[n] : n + 1;
+		}
+	}
+
+	/* Adds all the weight of a node as its own; what ran and what waited stay apart. */
+	fold(profile, n, node) {
+		const marker = KINDS.indexOf('marker'), hot = profile.hot?.[n] ?? 0, rest = profile.total[n] - hot;
+
+		if (!profile.hot) {
+			this.self[node] += rest;
+			return;
+		}
+		for (const [name, weight] of [[ON_CPU, hot], [OFF_CPU, rest]]) {
+			if (weight)
+				this.self[this.child(node, this.frames.add(name, marker))] += weight;
 		}
 	}
 
@@ -230,7 +244,7 @@ export function hotCold(hot, cold) {
 	const builder = new Builder(), {meta} = hot, marker = KINDS.indexOf('marker');
 
 	builder.merge(hot, {scale: meta.period_ns / 1000, leaf: builder.frames.add(ON_CPU, marker)});
-	builder.merge(cold, {leaf: builder.frames.add('[off CPU]', marker)});
+	builder.merge(cold, {leaf: builder.frames.add(OFF_CPU, marker)});
 	return builder.finish({...meta, title: 'Time of threads on and off CPUs', unit: 'us', period_ns: 0,
-		lost: meta.lost + cold.meta.lost, truncated: meta.truncated * meta.period_ns / 1000 + cold.meta.truncated});
+		lost: meta.lost + cold.meta.lost, left_out: meta.left_out + cold.meta.left_out, truncated: meta.truncated * meta.period_ns / 1000 + cold.meta.truncated});
 }

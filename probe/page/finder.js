@@ -35,10 +35,12 @@ export class Finder {
 			field.value = pattern;
 		if (!shown)
 			return;
+		if (!pattern)
+			this.searching.end(null);
 		const {frames} = shown, result = pattern
 			? await this.searching.find(frames.labels, pattern) : {matches: null};
 
-		if (!result || panel.shown !== shown)
+		if (!result || panel.shown !== shown || panel.view.q !== pattern)
 			return;
 		const before = this.matches;
 
@@ -83,7 +85,7 @@ export class Finder {
 				break;
 		}
 		if (!(graph.boxOf(node)?.width >= 1))
-			panel.zoom(shown.names(shown.parent[node]));
+			panel.zoom(shown.names(shown.parent[node]), shown.parent[node]);
 		graph.moveTo(node);
 		panel.tell(graph, node, true);
 	}

@@ -169,7 +169,7 @@ export class Graph {
 			if (!paths.has(colour))
 				paths.set(colour, []);
 			paths.get(colour).push(x, y, width);
-			if (hot && width >= 2 && !narrow)
+			if (hot && !this.isInverted && width >= 2 && !narrow)
 				bars.push(x, y + ROW - 4, width * hot[node] / this.profile.total[node]);
 			if (width >= TEXT_PX && !narrow && labels.length < LABELS_MAX)
 				labels.push([node, x, y, width]);

@@ -3,8 +3,9 @@ import {getJson, token} from './api.js';
 import {Panel} from './panel.js';
 import {Probes} from './probes.js';
 import {Processes} from './processes.js';
+import {Scheduler} from './scheduler.js';
 import {Taking, WALL} from './taking.js';
-import {make} from './words.js';
+import {isolate, make} from './words.js';
 import {readView, writeView} from './view.js';
 
 const ROLES = ['metrics', 'own', 'read', 'profile', 'admin'];
@@ -29,11 +30,23 @@ function keep() {
 		history.replaceState(null, '', fragment === '#' ? location.pathname : fragment);
 }
 
+/* Lets the list rest while other requests are under way: who is no administrator has two at a time. */
+async function alone(work) {
+	if (may('admin'))
+		return work();
+	processes.stop();
+	try {
+		return await work();
+	} finally {
+		processes.start();
+	}
+}
+
 /* Returns the processes of a row that stands for several: the 64 with the most CPU time in a second. */
 async function pidsOf(row) {
 	if (row.pid)
 		return String(row.pid);
-	const {rows} = await getJson('/proc/all.json?seconds=1&group_by=pid');
+	const {rows} = await alone(() => getJson('/proc/all.json?seconds=1&group_by=pid'));
 
 	return rows.filter((one) => one.pid && !one.kernel && !one.ended && processes.keys.every((key) => one[key] === row[key]))
 		.slice(0, 64).map((one) => one.pid).join(',');
@@ -43,8 +56,13 @@ async function pidsOf(row) {
 const beginning = () => [view.source, view.probe, view.pids, view.seconds].join();
 
 /* Looks at some processes: of what was done to the profile before, search and colours stay. */
-function look(source, pids, of) {
-	Object.assign(view, {source, probe: get('[name=probe]').value, pids, of, seconds: '10', zoom: [], steps: [], function: ''});
+function look(source, pids, of, probe = get('[name=probe]').value) {
+	if (source === 'live' && probe === WALL) {
+		say('Live is for one probe at a time.', true);
+		return;
+	}
+	Object.assign(view, {source, probe, pids, of, seconds: '10', zoom: [], steps: [], function: ''});
+	get('[name=pid]').value = /^\d+$/.test(pids) ? pids : '';
 	if (view.tab === 'tree')
 		view.tab = 'graph';
 	keep();
@@ -54,27 +72,29 @@ function look(source, pids, of) {
 function begin() {
 	get('#offer').hidden = true;
 	sessionStorage.setItem(BEGAN, beginning());
+	say('');
 	if (view.source === 'open')
 		taking.open(view);
-	else if (view.source === 'live' && view.probe === WALL)
-		say('Live is for one probe at a time.', true);
 	else if (view.source === 'live')
-		taking.follow(view);
+		taking.follow({...view});
+	else if (view.probe === WALL)
+		alone(() => taking.take({...view}));
 	else
-		taking.take(view);
+		taking.take({...view});
 }
 
 /* A link may come from anybody: it shows what there is, but what it would begin waits for a click, unless this tab
  * has begun the same before. */
 function offer() {
+	get('#offer').hidden = true;
 	if (!view.source)
 		return;
 	if (view.source === 'open' || sessionStorage.getItem(BEGAN) === beginning()) {
 		begin();
 		return;
 	}
-	get('#offer span').textContent = `This link profiles ${view.of || ''} (pid ${view.pids || 'of the chosen processes'}) with ${view.probe}`
-		+ `${view.source === 'live' ? '' : `, ${view.seconds} s`}. `;
+	get('#offer span').textContent = isolate(`This link profiles ${view.of} (pid ${view.pids || 'of the chosen processes'}) with `
+		+ `${view.probe}, ${view.source === 'live' ? 'live' : `${view.seconds} s`}. `);
 	get('#offer').hidden = false;
 }
 
@@ -99,14 +119,18 @@ function chosenRow() {
 const DOES = {
 	again: () => view.source && look('take', view.pids, view.of),
 	live: () => {
-		const row = document.activeElement.closest('#processes tr') ? chosenRow() : null;
+		const row = document.activeElement.closest('#processes tr') ? chosenRow() : null, pid = get('[name=pid]').value.trim();
 
 		if (taking.live)
 			taking.stop();
-		else if (row || !view.source)
-			chosenRow() && takeRow(row || chosenRow(), 'live');
-		else
+		else if (row)
+			takeRow(row, 'live');
+		else if (pid && pid !== view.pids)
+			look('live', pid, pid);
+		else if (view.source)
 			look('live', view.pids, view.of);
+		else if (chosenRow())
+			takeRow(chosenRow(), 'live');
 	},
 	begin, cancel: () => taking.stop(),
 	help: () => get('#help').showModal(),
@@ -196,22 +220,26 @@ function tellRole() {
 	get('#role').textContent = `role ${host.role}`;
 	get('#needs').textContent = needs && `${needs} A token of the role ${may('profile') ? 'admin' : 'profile'} does more.`;
 	document.body.classList.toggle('may-profile', may('profile'));
-	document.body.classList.toggle('may-own', may('own'));
+	document.body.classList.toggle('may-own', host.role === 'own' || may('profile'));
 	document.body.classList.toggle('may-admin', may('admin'));
 	get('#processes').hidden = !may('read');
 	get('#probes').hidden = !may('read');
 }
 
 async function takeToken(event) {
+	const text = get('[name=token]').value.trim();
+
+	get('[name=token]').value = '';
 	if (event.submitter.value === 'cancel')
 		return;
-	token.set(get('[name=token]').value.trim());
-	get('[name=token]').value = '';
+	if (/[^\x21-\x7e]/.test(text))
+		throw new Error('A token is of ASCII letters and signs.');
+	token.set(text);
 	await meet();
 	processes.start();
-	probes.host = host;
 	probes.later(0);
-	offer();
+	if (!panel.shown && !taking.going)
+		offer();
 }
 
 /* Asks who we are, and what there is. A token that isn't known is forgotten. */
@@ -233,6 +261,10 @@ async function meet() {
 	select.value = view.probe;
 	if (!select.value)
 		select.selectedIndex = 0;
+	new Scheduler(get('#scheduler'), {names: host.sched, say, alone});
+	processes ??= new Processes(get('#processes'), {onTake: takeRow, say, may});
+	probes ??= new Probes(get('#probes'), {may, say, onOpen: (probe) => look('open', '', '', probe)});
+	probes.host = host;
 	tellRole();
 }
 
@@ -265,6 +297,7 @@ async function start() {
 	});
 	addEventListener('hashchange', () => { /* a link that was put into the address */
 		Object.assign(view, readView(location.hash));
+		get('[name=probe]').value = view.probe;
 		if (sessionStorage.getItem(BEGAN) !== beginning())
 			offer();
 		panel.apply();
@@ -272,11 +305,6 @@ async function start() {
 	if (view.source === 'open')
 		offer(); /* needs nothing of the rest */
 	await meet();
-	processes = new Processes(get('#processes'), {onTake: takeRow, say, may});
-	probes = new Probes(get('#probes'), {host, may, say, onOpen: (probe) => {
-		get('[name=probe]').value = probe;
-		look('open', '', '');
-	}});
 	if (view.source !== 'open')
 		offer();
 }

@@ -18,6 +18,7 @@
 	X(page_probes, probes.js, PAGE_SCRIPT)                                                     \
 	X(page_processes, processes.js, PAGE_SCRIPT)                                               \
 	X(page_profile, profile.js, PAGE_SCRIPT)                                                   \
+	X(page_scheduler, scheduler.js, PAGE_SCRIPT)                                               \
 	X(page_search, search.js, PAGE_SCRIPT)                                                     \
 	X(page_searching, searching.js, PAGE_SCRIPT)                                               \
 	X(page_tables, tables.js, PAGE_SCRIPT)                                                     \

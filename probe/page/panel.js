@@ -30,7 +30,7 @@ export class Panel {
 		this.parts = {title: part('h2'), facts: part('.facts'), steps: part('.steps'), line: part('.line'),
 			menu: part('.menu')};
 		this.finder = new Finder(this, part('[name=search]'), part('.matched'));
-		this.graph = graph(part('#graph'), (node) => this.zoom(this.shown.names(node)));
+		this.graph = graph(part('#graph'), (node) => this.zoom(this.shown.names(node), node));
 		this.callers = graph(part('#callers'), (node) => this.chooseFunction(this.callers.profile, node));
 		this.callees = graph(part('#callees'), (node) => this.chooseFunction(this.callees.profile, node));
 		this.callees.icicle = this.callers.isInverted = true;
@@ -85,7 +85,9 @@ export class Panel {
 	show(profile) {
 		this.whole = profile;
 		this.section.hidden = false;
+		this.isUpdate = true;
 		this.apply();
+		this.isUpdate = false;
 	}
 
 	/* Shows the profile again, with the steps of the view. */
@@ -112,7 +114,7 @@ export class Panel {
 	}
 
 	drawFacts() {
-		const {meta, weight, frames} = this.shown, {parts} = this, seconds = meta.seconds ?? meta.until - meta.from;
+		const {meta, weight} = this.shown, {parts} = this, seconds = meta.seconds ?? meta.until - meta.from;
 		const facts = [amount(weight, meta.unit)];
 
 		if (meta.until > meta.from)
@@ -125,17 +127,22 @@ export class Panel {
 			facts.push(`${percent(meta.truncated, this.whole.weight)} in stacks that don't reach their root`);
 		if (meta.left_out)
 			facts.push(`${number(meta.left_out)} events left out to keep the cost low, the others stand for them`);
-		facts.push(`${number(this.shown.count - 1)} frames of ${number(frames.firstOf.length)} functions`);
-		parts.title.replaceChildren(meta.title, ...(this.view.of ? [' of ', named(this.view.of)] : []));
+		facts.push(`${number(this.shown.count - 1)} frames`);
+		parts.title.replaceChildren(meta.title, ...(meta.of ? [' of ', named(meta.of)] : []));
 		parts.facts.textContent = facts.join(' · ');
 		if (!weight)
 			parts.facts.textContent += ' · nothing was seen in that time';
 	}
 
 	drawSteps() {
+		const drawn = JSON.stringify(this.view.steps);
+
+		if (drawn === this.drawnSteps)
+			return; /* a button keeps the focus */
+		this.drawnSteps = drawn;
 		this.parts.steps.replaceChildren(...this.view.steps.map(({op, label}, i) => make('button', {
 			type: 'button', 'data-step': String(i), title: 'Take this back',
-		}, `${STEP_WORDS[op]} `, label ? named(label) : '', ' ×')));
+		}, `${STEP_WORDS[op]} `, label ? named(label.replace(/^;/, '')) : '', ' ×')));
 	}
 
 	openTab(tab) {
@@ -158,8 +165,19 @@ export class Panel {
 			this.functions.show(shown, this.finder.matches);
 		else if (view.tab === 'callers')
 			this.drawFunction();
-		else if (!this.tree.element.contains(document.activeElement)) /* what is read isn't taken away */
-			this.tree.show(shown, this.zoomed);
+		else
+			this.drawTree();
+	}
+
+	/* Shows the tree anew, but not while somebody reads in it and another profile comes. */
+	drawTree() {
+		const {tree} = this, isRead = tree.element.contains(document.activeElement);
+
+		if (isRead && this.isUpdate)
+			return;
+		tree.show(this.shown, this.zoomed);
+		if (isRead)
+			tree.focus(tree.element.firstChild);
 	}
 
 	drawGraph() {
@@ -167,7 +185,7 @@ export class Panel {
 
 		graph.icicle = view.icicle === '1';
 		graph.matches = this.finder.matches;
-		if (graph.profile === shown && this.drawn === drawn)
+		if (graph.profile === shown && graph.zoomed === this.zoomed && this.drawn === drawn)
 			graph.draw();
 		else
 			graph.show(shown, this.zoomed, this.drawn === drawn);
@@ -179,6 +197,7 @@ export class Panel {
 		const {shown, view} = this, table = shown.table(), f = shown.frames.find(view.function);
 		const chosen = f >= 0 ? f : table[0]?.function, element = this.section.querySelector('#function-name');
 
+		this.section.querySelectorAll('.half').forEach((half) => { half.hidden = chosen === undefined; });
 		if (chosen === undefined) {
 			element.textContent = 'No function has any weight here.';
 			return;
@@ -197,10 +216,10 @@ export class Panel {
 
 	/* --- a node --- */
 
-	/* Zooms to the node with that path of names. */
-	zoom(names) {
+	/* Zooms to the node with that path of names; of several with the same path to `node`. */
+	zoom(names, node = this.shown.follow(names)) {
 		this.view.zoom = names;
-		this.zoomed = this.shown.follow(names);
+		this.zoomed = node;
 		this.openTab(this.view.tab === 'tree' ? 'tree' : 'graph');
 		this.finder.tell();
 	}
@@ -213,7 +232,7 @@ export class Panel {
 	openFunction(f) {
 		if (f < 0)
 			return;
-		this.view.function = this.shown.frames.labels[f];
+		this.view.function = this.shown.frames.labelOf(f);
 		this.openTab('callers');
 	}
 
@@ -241,7 +260,7 @@ export class Panel {
 	openMenu(graph, node, x, y) {
 		const {menu} = this.parts;
 
-		this.target = {profile: graph.profile, node, isInverted: graph.isInverted};
+		this.target = {graph, profile: graph.profile, node, isInverted: graph.isInverted};
 		menu.hidden = false;
 		menu.style.left = `${Math.max(0, Math.min(x, innerWidth - menu.offsetWidth))}px`;
 		menu.style.top = `${Math.max(0, Math.min(y, innerHeight - menu.offsetHeight))}px`;
@@ -251,6 +270,8 @@ export class Panel {
 	/* --- what is done --- */
 
 	closeMenu() {
+		if (this.parts.menu.contains(document.activeElement))
+			this.target?.graph?.top.focus({preventScroll: true});
 		this.parts.menu.hidden = true;
 		this.target = null;
 	}
@@ -275,7 +296,7 @@ export class Panel {
 	act(what) {
 		if (!this.shown)
 			return;
-		const {chosen} = this, {profile, node} = chosen, label = node > 0 ? profile.label(node) : '';
+		const {chosen} = this, {profile, node} = chosen, label = node > 0 ? profile.frames.labelOf(profile.functionOf(node)) : '';
 
 		this.closeMenu();
 		switch (what) {
@@ -302,7 +323,7 @@ export class Panel {
 			if (this.view.tab === 'callers')
 				this.chooseFunction(profile, node);
 			else
-				this.zoom(profile.names(node));
+				this.zoom(profile.names(node), profile === this.shown ? node : undefined);
 			break;
 		case 'reset':
 			this.zoom([]);
@@ -344,17 +365,18 @@ export class Panel {
 	}
 
 	heading() {
-		return `${this.shown.meta.title}${this.view.of ? ` of ${this.view.of}` : ''}, `
-			+ `${this.shown.meta.host || ''} ${this.shown.meta.from ? clock(this.shown.meta.from) : ''}`;
+		const {title, of, host, from} = this.shown.meta;
+
+		return `${title}${of ? ` of ${of}` : ''}, ${host || ''} ${from ? clock(from) : ''}`;
 	}
 
 	async save(name) {
-		const [type, write] = EXPORTS[name], of = (this.view.of || this.shown.meta.host || 'profile').replace(/[^\w.-]+/g, '_');
+		const [type, write] = EXPORTS[name], {meta} = this.shown, of = (meta.of || meta.host || 'profile').replace(/[^\w.-]+/g, '_');
 
 		try {
 			const url = URL.createObjectURL(new Blob(await write(this), {type}));
 
-			make('a', {href: url, download: `${this.view.probe.replace(/\W/g, '_')}-${of.slice(0, 64)}.${name}`}).click();
+			make('a', {href: url, download: `${(meta.probe || 'profile').replace(/\W/g, '_')}-${of.slice(0, 64)}.${name}`}).click();
 			setTimeout(() => URL.revokeObjectURL(url), 10000);
 			this.say(`${name} is saved${name === 'pb.gz' ? ', without addresses, which a page does not know' : ''}.`);
 		} catch (error) {

@@ -20,9 +20,9 @@ function choiceOf(snoopers) {
 }
 
 export class Probes {
-	/* `host` is host.json. may(role) tells what the caller may; onOpen(probe) shows what a probe has so far. */
-	constructor(section, {host, may, onOpen, say}) {
-		Object.assign(this, {section, host, may, onOpen, say, config: null});
+	/* `host`, set by the caller, is host.json. may(role) tells what the caller may; onOpen(probe) shows what a probe has so far. */
+	constructor(section, {may, onOpen, say}) {
+		Object.assign(this, {section, may, onOpen, say, config: null});
 		section.addEventListener('click', (event) => this.click(event));
 		section.addEventListener('submit', (event) => {
 			event.preventDefault();
@@ -42,7 +42,11 @@ export class Probes {
 		try {
 			this.config = await getJson('/flamegraph');
 			this.draw();
+			if (this.failed)
+				this.say('');
+			this.failed = false;
 		} catch (error) {
+			this.failed = true;
 			this.say(`What is profiled: ${error.message}`, true);
 		}
 		this.later(EVERY_MS);
@@ -62,7 +66,7 @@ export class Probes {
 		toggle.textContent = running ? 'Stop' : 'Start';
 		toggle.disabled = !this.may('admin') || !wanted.length;
 		if (focus)
-			this.section.querySelector(`[data-probe="${CSS.escape(focus)}"][data-act="${act}"]`)?.focus();
+			this.section.querySelector(`[data-probe="${CSS.escape(focus)}"][data-act="${act}"]`)?.focus({preventScroll: true});
 	}
 
 	row(name, isWanted, state) {
@@ -98,7 +102,9 @@ export class Probes {
 	toggle(probe, isOn) {
 		const others = (this.config?.cmd?.probe || []).filter((name) => name !== probe);
 
-		return this.change({cmd: {probe: isOn ? [...others, probe] : others}});
+		if (!isOn && !others.length)
+			return this.change({state: 'stopped'}); /* one has to be in the list */
+		return this.change({cmd: {probe: isOn ? [...others, probe] : others}, ...(isOn && {state: 'running'})});
 	}
 
 	/* Watches the processes with that name, a regular expression, in the place of those of before. */

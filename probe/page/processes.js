@@ -44,7 +44,7 @@ export class Processes {
 		this.rows = new Map();
 		this.answer = null;
 		this.filter.addEventListener('input', () => {
-			if (this.isWide !== Boolean(this.filter.value) && this.answer?.others?.processes)
+			if (this.isWide !== Boolean(this.filter.value))
 				this.start();
 			this.draw();
 		});
@@ -78,12 +78,15 @@ export class Processes {
 
 	/* Follows measurements; who may not begin any reads what the feature /proc counts, if it runs. */
 	async run(signal) {
-		const query = `top=${this.isWide ? ALL_ROWS : ROWS}&by=${this.sortKey()}&group_by=${this.group.value}`;
+		const query = `top=${this.isWide || !this.may('profile') ? ALL_ROWS : ROWS}&by=${this.sortKey()}&group_by=${this.group.value}`;
 
 		for (let wait = 1; !signal.aborted; wait = Math.min(2 * wait, 16)) {
 			try {
 				if (this.may('profile'))
-					await follow(`/proc/all.json?every=${EVERY_S}&${query}`, (answer) => this.take(answer), {signal});
+					await follow(`/proc/all.json?every=${EVERY_S}&${query}`, (answer) => {
+						this.take(answer);
+						wait = 1;
+					}, {signal});
 				else
 					await this.poll(query, signal);
 			} catch (error) {
@@ -163,7 +166,7 @@ export class Processes {
 				body.insertBefore(tr, body.rows[i] || null);
 		});
 		if (focused && this.rows.has(focused) && !this.table.contains(document.activeElement))
-			this.rows.get(focused).focus();
+			this.rows.get(focused).focus({preventScroll: true});
 		if (shown.length && !shown.some((tr) => tr.tabIndex === 0))
 			shown[0].tabIndex = 0; /* the list is to be reached by Tab */
 		this.drawFoot(seconds, rows.length);

@@ -4,7 +4,7 @@
  */
 export const KINDS = ['root', 'pod', 'container', 'process', 'thread', 'marker', 'native', 'kernel', 'jit', 'inlined',
 	'interpreted', 'python'];
-export const ON_CPU = '[on CPU]'; /* the leaf of what ran, where a profile has both */
+export const ON_CPU = '[on CPU]', OFF_CPU = '[off CPU]'; /* leaves of a profile that has both */
 const SUFFIXES = {kernel: '_[k]', jit: '_[j]', inlined: '_[i]', interpreted: '_[0]', python: '_[p]'};
 const LAST_HEAD = KINDS.indexOf('thread'); /* up to here frames say whose stacks they are */
 
@@ -74,9 +74,14 @@ export class Frames {
 		return `${this.names[frame]}${place && ` (${place})`}${SUFFIXES[KINDS[this.kinds[frame]]] || ''}`;
 	}
 
+	/* Returns the label by which a function is found: those of heads begin with `;`, which no name has. */
+	labelOf(f) {
+		return (this.isHead(this.firstOf[f]) ? ';' : '') + this.labels[f];
+	}
+
 	/* Returns the function with that label, or -1. */
 	find(label) {
-		return this.functions.get(`code;${label}`) ?? this.functions.get(`head;${label}`) ?? -1;
+		return this.functions.get(label[0] === ';' ? `head${label}` : `code;${label}`) ?? -1;
 	}
 
 	/* Returns whether the frame says whose stacks those below are; it is no function then. */

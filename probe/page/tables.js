@@ -44,7 +44,7 @@ export class FunctionTable {
 		const again = focused.by ? `[data-by=${focused.by}]` : focused.function ? `[data-function="${focused.function}"]` : '';
 
 		if (again)
-			this.element.querySelector(again)?.focus();
+			this.element.querySelector(again)?.focus({preventScroll: true});
 		if (rows.length > SHOWN)
 			this.element.append(make('p', {}, `${rows.length - SHOWN} more functions: search for them.`));
 	}

@@ -1,6 +1,7 @@
 /* Where profiles come from: the next seconds, what comes from now on, what was collected so far. */
 import {follow, getBytes} from './api.js';
 import {Builder, fromFrames, fromJson, hotCold} from './builder.js';
+import {isolate} from './words.js';
 
 const LIVE_S = 2;
 export const WALL = 'oncpu+offcpu';
@@ -44,31 +45,37 @@ export class Taking {
 			this.stop();
 	}
 
+	/* Shows a profile with what it is of: what the user asks for meanwhile may be something else. */
+	tell(profile, {of, probe}) {
+		Object.assign(profile.meta, {of, probe});
+		this.show(profile);
+	}
+
 	/* Takes the next seconds of some processes, by a probe or (WALL) by those of time on and off CPUs at once. */
 	take({probe, pids, of, seconds}) {
 		return this.run(async (signal) => {
 			const get = (name) => getBytes(path(name, 'frames', who(pids), `seconds=${seconds}`), {signal});
 			const until = Date.now() + 1000 * seconds;
-			const tell = () => this.busy(`${probe} of ${of || pids || 'the chosen processes'}: `
-				+ `${Math.max(0, Math.round((until - Date.now()) / 1000))} s left`);
+			const tell = () => this.busy(isolate(`${probe} of ${of || pids || 'the chosen processes'}: `
+				+ `${Math.max(0, Math.round((until - Date.now()) / 1000))} s left`));
 
 			tell();
 			this.clock = setInterval(tell, 1000);
 			const parts = await Promise.all(probe === WALL ? ['oncpu', 'offcpu'].map(get) : [get(probe)]);
 
 			if (!signal.aborted)
-				this.show(probe === WALL ? hotCold(...parts.map(fromFrames)) : fromFrames(parts[0]));
+				this.tell(probe === WALL ? hotCold(...parts.map(fromFrames)) : fromFrames(parts[0]), {of, probe});
 		});
 	}
 
 	/* Shows what has been collected of a probe since its last file. */
-	open({probe, pids}) {
+	open({probe, pids, of}) {
 		return this.run(async (signal) => {
 			this.busy(`${probe}: what was collected so far`);
 			const bytes = await getBytes(path(probe, 'frames', who(pids)), {signal});
 
 			if (!signal.aborted)
-				this.show(fromFrames(bytes));
+				this.tell(fromFrames(bytes), {of, probe});
 		});
 	}
 
@@ -76,11 +83,16 @@ export class Taking {
 	follow(view, live = {view, builder: new Builder(), meta: {}}) {
 		const {probe, pids, of} = view;
 
+		if (document.hidden) {
+			this.stop();
+			this.paused = live;
+			return null;
+		}
 		return this.run(async (signal) => {
 			let times = null;
 
 			this.live = live;
-			this.busy(`${probe} of ${of || pids || 'the chosen processes'}: live`);
+			this.busy(isolate(`${probe} of ${of || pids || 'the chosen processes'}: live`));
 			await follow(path(probe, 'json', who(pids), `every=${LIVE_S}`), (line) => {
 				if (line.missed)
 					this.say(`${line.missed} intervals are missing: the page was too slow.`, true);
@@ -105,7 +117,7 @@ export class Taking {
 		meta.until = times.until / 1000;
 		meta.seconds = (meta.seconds ?? 0) + (times.until - times.from) / 1000;
 		meta.period_ns = times.period_ns;
-		this.show(live.builder.finish({...this.meta(live.view.probe), ...meta}));
+		this.tell(live.builder.finish({...this.meta(live.view.probe), ...meta}), live.view);
 	}
 
 	visible(isVisible) {

@@ -352,8 +352,16 @@ def check_costed(results):
     need(timers > 10 and sum(row['softirqs'] for row in rows['softirq']) > 0, str(totals['softirq'])[:500])
     need(totals['wakeup']['pairs'] and totals['wakeup']['all']['woken'] > 10, str(totals['wakeup'])[:500])
     need(totals['pagecache']['all']['pages_added'] >= 0, str(totals['pagecache'])[:500])  # (its files are no file system's)
+    check_memory(results)
     return 'dd: %s; %d softirqs of timers; page cache: %s' % (
         moved or 'this kernel counts no calls', timers, totals['pagecache'].get('absent', 'hits too'))
+
+
+def check_memory(results):
+    """The daemon's resident memory: /proc has the kernel's sum, to which CPUs or threads add their pages later."""
+    pid, _, resident = results['costed-memory'].text.split()[:3]
+    (told,) = [row['rss_bytes'] for row in json.loads(results['costed-all'].text)['rows'] if row['pid'] == int(pid)]
+    need(abs(told - 4096 * int(resident)) <= 0.1 * told + 4096 * 3 * 128, 'memory: %d, %s pages' % (told, resident))
 
 
 def check_unplugged(results):

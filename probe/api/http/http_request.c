@@ -78,7 +78,6 @@ static const struct {
 } fixed_headers[] = {
 	{"X-Content-Type-Options", "nosniff"},
 	{"Cross-Origin-Resource-Policy", "same-origin"},
-	{"Cross-Origin-Opener-Policy", "same-origin"},
 	{"Referrer-Policy", "no-referrer"},
 };
 /* Pictures have their script and style inside. In a sandbox they have no origin: a name that became
@@ -107,6 +106,8 @@ static void add_headers(const struct http_request *request, struct MHD_Response 
 		MHD_add_response_header(response, fixed_headers[i].name, fixed_headers[i].value);
 	MHD_add_response_header(response, "Content-Security-Policy",
 				answer->policy ? answer->policy : picture_policy);
+	if (answer->policy) /* pictures, in their sandbox, have no need of it */
+		MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
 	MHD_add_response_header(response, "Cache-Control",
 				answer->etag[0] ? "no-cache" : "no-store");
 	if (answer->etag[0])

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "kind/kind.h"
 #include "page/page_files.h"
+#include "sched/sched_kind.h"
 
 #define UI "/ui/"
 
@@ -99,6 +100,10 @@ static void answer_host(const struct page_asking *asking, struct answer *answer)
 		if (kind_exists((enum probe)i))
 			put_probe(&json, kind_get((enum probe)i));
 	}
+	json_array_end(&json);
+	json_array(&json, "sched");
+	for (int i = 0; i < SCHED_COUNT && may_tell(asking); i++)
+		json_text(&json, NULL, sched_kind_get((enum sched_probe)i)->name);
 	json_array_end(&json);
 	json_object_end(&json);
 	buf_char(&answer->body, '\n');

@@ -72,6 +72,7 @@ def test_a_call_in_a_call_counts_as_well(profiler, start):
     assert profiler.folded("event:dug", view="time", value="count").total() == DEPTH
 
 
+@pytest.mark.alone("the program's clock has the time in it that others take the CPU behind the call")
 def test_the_time_is_that_of_the_programs_own_clock(profiler, start):
     """Beyond what a probe itself takes: that is the time of calls of an empty function."""
     events = {"naps": NAP, "ticks": TICK}
