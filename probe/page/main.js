@@ -4,7 +4,7 @@ import {Panel} from './panel.js';
 import {Probes} from './probes.js';
 import {Processes} from './processes.js';
 import {Scheduler} from './scheduler.js';
-import {Taking, WALL} from './taking.js';
+import {Taking} from './taking.js';
 import {isolate, make} from './words.js';
 import {readView, writeView} from './view.js';
 
@@ -57,7 +57,7 @@ const beginning = () => [view.source, view.probe, view.pids, view.seconds].join(
 
 /* Looks at some processes: of what was done to the profile before, search and colours stay. */
 function look(source, pids, of, probe = get('[name=probe]').value) {
-	if (source === 'live' && probe === WALL) {
+	if (source === 'live' && probe.includes('+')) {
 		say('Live is for one probe at a time.', true);
 		return;
 	}
@@ -77,7 +77,7 @@ function begin() {
 		taking.open(view);
 	else if (view.source === 'live')
 		taking.follow({...view});
-	else if (view.probe === WALL)
+	else if (view.probe.includes('+'))
 		alone(() => taking.take({...view}));
 	else
 		taking.take({...view});
@@ -257,7 +257,9 @@ async function meet() {
 	document.title = [host.host, 'stackprobe'].filter(Boolean).join(' – ');
 	const select = get('[name=probe]'), known = host.probes.filter((probe) => may('profile') || probe.own);
 
-	select.replaceChildren(...[...known, {name: WALL}].map((probe) => make('option', {value: probe.name}, probe.name)));
+	view.probe ||= host.clock;
+
+	select.replaceChildren(...[...known, {name: `${host.clock}+${host.waits}`}].map((probe) => make('option', {value: probe.name}, probe.name)));
 	select.value = view.probe;
 	if (!select.value)
 		select.selectedIndex = 0;
@@ -297,15 +299,18 @@ async function start() {
 	});
 	addEventListener('hashchange', () => { /* a link that was put into the address */
 		Object.assign(view, readView(location.hash));
+		view.probe ||= host.clock;
 		get('[name=probe]').value = view.probe;
 		if (sessionStorage.getItem(BEGAN) !== beginning())
 			offer();
 		panel.apply();
 	});
-	if (view.source === 'open')
+	const isOpen = view.source === 'open' && view.probe;
+
+	if (isOpen)
 		offer(); /* needs nothing of the rest */
 	await meet();
-	if (view.source !== 'open')
+	if (!isOpen)
 		offer();
 }
 

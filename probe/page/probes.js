@@ -109,7 +109,7 @@ export class Probes {
 
 	/* Watches the processes with that name, a regular expression, in the place of those of before. */
 	watch(comm) {
-		const probe = this.config?.cmd?.probe?.length ? this.config.cmd.probe : ['oncpu'];
+		const probe = this.config?.cmd?.probe?.length ? this.config.cmd.probe : [this.host.clock];
 
 		return this.change({cmd: {probe}, snoopers: {proc_name: [{comm}]}, state: 'running'});
 	}

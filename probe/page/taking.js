@@ -4,7 +4,6 @@ import {Builder, fromFrames, fromJson, hotCold} from './builder.js';
 import {isolate} from './words.js';
 
 const LIVE_S = 2;
-export const WALL = 'oncpu+offcpu';
 
 /* The query that chooses processes: none, one, or several. */
 function who(pids) {
@@ -51,7 +50,7 @@ export class Taking {
 		this.show(profile);
 	}
 
-	/* Takes the next seconds of some processes, by a probe or (WALL) by those of time on and off CPUs at once. */
+	/* Takes the next seconds of some processes, by a probe, or by those of time on and off CPUs at once (`a+b`). */
 	take({probe, pids, of, seconds}) {
 		return this.run(async (signal) => {
 			const get = (name) => getBytes(path(name, 'frames', who(pids), `seconds=${seconds}`), {signal});
@@ -61,10 +60,10 @@ export class Taking {
 
 			tell();
 			this.clock = setInterval(tell, 1000);
-			const parts = await Promise.all(probe === WALL ? ['oncpu', 'offcpu'].map(get) : [get(probe)]);
+			const parts = await Promise.all(probe.split('+').map(get));
 
 			if (!signal.aborted)
-				this.tell(probe === WALL ? hotCold(...parts.map(fromFrames)) : fromFrames(parts[0]), {of, probe});
+				this.tell(parts.length > 1 ? hotCold(...parts.map(fromFrames)) : fromFrames(parts[0]), {of, probe});
 		});
 	}
 

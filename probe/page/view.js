@@ -2,7 +2,7 @@
 const LISTS = {zoom: ';', steps: ';'};
 
 export const DEFAULTS = {
-	probe: 'oncpu', pids: '', of: '', source: '', seconds: '10', tab: 'graph', zoom: [], q: '', steps: [], colour: 'kind',
+	probe: '', pids: '', of: '', source: '', seconds: '10', tab: 'graph', zoom: [], q: '', steps: [], colour: 'kind',
 	icicle: '', function: '',
 };
 

@@ -219,7 +219,7 @@ def page_files(daemon):
 
 def viewers(daemon, tree, port):
     Files.made = {**page_files(daemon), "/flamegraph/oncpu.frames": tree.columns()}
-    yield Viewer("stackprobe", f"http://127.0.0.1:{port}/#source=open", "document.querySelector('.facts')?.textContent",
+    yield Viewer("stackprobe", f"http://127.0.0.1:{port}/#source=open&probe=oncpu", "document.querySelector('.facts')?.textContent",
                  OURS_ZOOM, OURS_SEARCH)  # fmt: skip
     if not Files.folders:
         return

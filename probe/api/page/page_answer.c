@@ -75,6 +75,17 @@ static bool may_tell(const struct page_asking *asking)
 	return asking->caller->role > ROLE_METRICS;
 }
 
+/* The probes of time on CPUs, and of time off them. */
+static const struct kind *clock_probe(void)
+{
+	return kind_get(kind_of_clock());
+}
+
+static const struct kind *waits_probe(void)
+{
+	return kind_get((enum probe)__builtin_ctz(kinds_at_switch()));
+}
+
 static void put_probe(struct json *json, const struct kind *kind)
 {
 	json_object(json, NULL);
@@ -95,6 +106,8 @@ static void answer_host(const struct page_asking *asking, struct answer *answer)
 	json_text(&json, "version", VERSION);
 	json_text(&json, "host", may_tell(asking) ? asking->services->host : "");
 	json_text(&json, "role", role_name(asking->caller->role));
+	json_text(&json, "clock", clock_probe()->name);
+	json_text(&json, "waits", waits_probe()->name);
 	json_array(&json, "probes");
 	for (int i = 0; i < PROBE_COUNT && may_tell(asking); i++) {
 		if (kind_exists((enum probe)i))
@@ -127,20 +140,17 @@ static void add_state(const struct page_asking *asking, struct buf *out)
 	buf_str(out, "\n");
 }
 
+/* Adds a command: `probe` (NULL: none) stands where `path` ends and `query` begins. */
+static void add_call(const struct page_asking *asking, struct buf *out, const char *what,
+		     const char *path, const struct kind *probe, const char *query)
+{
+	buf_printf(out, "# %s\ncurl -f '%s://%s%s%s%s'\n", what, asking->tls ? "https" : "http",
+		   asking->host ? asking->host : "localhost", path, probe ? probe->name : "",
+		   query);
+}
+
 static void answer_text(const struct page_asking *asking, struct answer *answer)
 {
-	static const struct {
-		const char *what, *path, *behind;
-	} calls[] = {
-		{"what runs", "/proc/all.txt?seconds=1&top=20", ""},
-		{"the next 10 s of a process", "/flamegraph/oncpu.svg?pid=PID&seconds=10",
-		 " >oncpu.svg"},
-		{"what it waits for", "/flamegraph/offcpu.svg?pid=PID&seconds=10", " >offcpu.svg"},
-		{"the same as text", "/flamegraph/oncpu.folded?pid=PID&seconds=10&top=20", ""},
-		{"what is profiled", "/flamegraph", ""},
-		{"waits for a CPU", "/sched/runqlat.txt?seconds=5", ""},
-		{"for Prometheus", "/metrics", ""},
-	};
 	struct buf *out = &answer->body;
 
 	answer->status = 200;
@@ -152,11 +162,17 @@ static void answer_text(const struct page_asking *asking, struct answer *answer)
 	if (asking->caller->role >= ROLE_READ)
 		add_state(asking, out);
 	buf_str(out, "A browser shows a page here. With curl:\n\n");
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		buf_printf(out, "# %s\ncurl -f '%s://%s%s'%s\n", calls[i].what,
-			   asking->tls ? "https" : "http",
-			   asking->host ? asking->host : "localhost", calls[i].path,
-			   calls[i].behind);
+	add_call(asking, out, "what runs", "/proc/all.txt?seconds=1&top=20", NULL, "");
+	add_call(asking, out, "the next 10 s of a process, as a picture: >now.svg", "/flamegraph/",
+		 clock_probe(), ".svg?pid=PID&seconds=10");
+	add_call(asking, out, "the same as text, its 20 heaviest stacks", "/flamegraph/",
+		 clock_probe(), ".folded?pid=PID&seconds=10&top=20");
+	add_call(asking, out, "what it waits for: >waits.svg", "/flamegraph/", waits_probe(),
+		 ".svg?pid=PID&seconds=10");
+	add_call(asking, out, "what is profiled", "/flamegraph", NULL, "");
+	add_call(asking, out, "how long tasks wait for a CPU", "/sched/runqlat.txt?seconds=5", NULL,
+		 "");
+	add_call(asking, out, "for Prometheus", "/metrics", NULL, "");
 }
 
 void page_answer(const struct page_asking *asking, struct answer *answer)
