@@ -158,6 +158,7 @@ def test_lines_begin_with_the_pod(profiler, pod):
         assert told_of(profiler, pid)[:3] == (one.name, pod.name, one.id)
 
 
+@pytest.mark.alone("a program of 0.5 s counts from its begin, which the daemon of a busy host sees late")
 def test_one_that_starts_after_the_put_has_its_first_samples_and_its_name_when_it_has_gone(profiler, podman):
     name = podman.name("brief")
     choose(profiler, container_name=[name])

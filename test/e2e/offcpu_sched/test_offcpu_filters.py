@@ -93,7 +93,9 @@ def test_a_wait_longer_than_maxblock_is_in_no_graph_while_it_goes_on(profiler, s
     assert offcpu(profiler).total("nap_1s") <= 300_000
     truth = answer(target)
     Seen(profiler).assert_holds(truth["nap_10ms"], "main", "nap_10ms")
-    assert profiler.probe("offcpu")["waits_over_maxblock"] == 1
+    # (19, once, on a busy host; nobody knows why)
+    told = profiler.probe("offcpu")
+    assert told["waits_over_maxblock"] == 1, (told, truth, profiler.processes(), offcpu(profiler).stacks)
 
 
 def test_state_d_leaves_sleeps_out(profiler, start):
