@@ -138,9 +138,12 @@ export class Processes {
 		const order = (a, b) => a === b ? 0 : typeof a === 'string' || typeof b === 'string'
 			? (a === '') - (b === '') || (String(a) < String(b) ? -1 : 1) : this.by === 'pid' ? a - b : b - a;
 
-		return this.answer.rows
+		const found = this.answer.rows
 			.filter((row) => KEYS.pid.some((key) => String(row[key] ?? '').toLowerCase().includes(text)))
-			.sort((a, b) => order(value(a), value(b)) || (b.run_ns ?? 0) - (a.run_ns ?? 0)).slice(0, ROWS);
+			.sort((a, b) => order(value(a), value(b)) || (b.run_ns ?? 0) - (a.run_ns ?? 0));
+
+		this.found = found.length;
+		return found.slice(0, ROWS);
 	}
 
 	draw() {
@@ -212,7 +215,7 @@ export class Processes {
 
 	drawFoot(seconds, shown) {
 		const {all, others, host} = this.answer;
-		const parts = [`${shown} rows`];
+		const parts = [shown < this.found ? `${shown} of ${this.found} rows` : `${shown} rows`];
 
 		if (others?.processes)
 			parts.push(`${others.processes} more with ${percent(others.run_ns, 1e9 * seconds)} CPU`);
