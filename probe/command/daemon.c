@@ -90,12 +90,18 @@ static void use_conf(struct daemon *daemon, const struct conf *before)
 	    fresh->upload.period_s != before->upload.period_s)
 		log_warn("upload.spool_dir and upload.period change with the next start of "
 			 "stackprobe");
+	if (strcmp(fresh->state_dir, before->state_dir) != 0 ||
+	    fresh->history.window_s != before->history.window_s ||
+	    !fresh->history.limits.bytes != !before->history.limits.bytes)
+		log_warn("where history is, whether it is kept, and history.window change with the "
+			 "next start of stackprobe");
 	log_set_level(fresh->log_level);
 	set_bounds(services, fresh);
 	services->state_dir = fresh->state_dir;
 	session_set_state(services->flamegraph, fresh->state_dir);
 	session_set_roots(services->flamegraph, &services->bounds.roots);
 	session_set_retention(services->flamegraph, &fresh->retention);
+	history_set_limits(services->history, &fresh->history.limits);
 	if (session_set_upload(services->flamegraph, &fresh->upload, &why) < 0)
 		log_error("SIGHUP: uploads go on as before: %s", why.text);
 	if (engine_set_host_root(daemon->core.engine, fresh->containers_root) < 0)
@@ -184,6 +190,14 @@ static int make_accounting(struct daemon *daemon)
 	return accounting_new(&daemon->services.accounting, &setup);
 }
 
+static int make_history(struct daemon *daemon)
+{
+	struct history_setup setup = {daemon->core.loop, daemon->core.bulk, daemon->conf.history,
+				      daemon->conf.state_dir};
+
+	return history_new(&daemon->services.history, &setup);
+}
+
 static int build_daemon(struct daemon *daemon, struct why *why)
 {
 	struct services *services = &daemon->services;
@@ -197,6 +211,7 @@ static int build_daemon(struct daemon *daemon, struct why *why)
 	services->bounds.without_cgroup_v2 = is_without_cgroup_v2();
 	set_bounds(services, &daemon->conf);
 	services->engine = core->engine;
+	services->bulk = core->bulk;
 	fresh_init(daemon->fresh);
 	services->fresh = daemon->fresh;
 	services->refused = daemon->refused;
@@ -205,6 +220,8 @@ static int build_daemon(struct daemon *daemon, struct why *why)
 		r = engine_set_host_root(core->engine, daemon->conf.containers_root);
 	if (r == 0)
 		r = watch_signals(daemon);
+	if (r == 0)
+		r = make_history(daemon);
 	if (r < 0)
 		return r;
 	struct session_setup session = {
@@ -214,6 +231,7 @@ static int build_daemon(struct daemon *daemon, struct why *why)
 		daemon->conf.retention,
 		&daemon->conf.upload,
 		daemon->conf.state_dir,
+		services->history,
 	};
 	services->host = core->host;
 	struct ondemand_setup ondemand = {core->loop, core->engine, core->bulk, core->host};
@@ -236,6 +254,7 @@ static void tear_down(struct daemon *daemon)
 	if (daemon->core.engine)
 		engine_forget(daemon->core.engine, daemon);
 	puts_stop(daemon->services.puts);
+	history_stop(daemon->services.history);
 	core_quiet(&daemon->core);
 	/* Requests that wait for a profile are answered before the server is freed. */
 	ondemands_free(daemon->services.ondemands);
@@ -245,10 +264,12 @@ static void tear_down(struct daemon *daemon)
 		accounting_cancel_waits(daemon->services.accounting);
 	if (daemon->services.flamegraph)
 		session_cancel_fetches(daemon->services.flamegraph);
+	history_cancel(daemon->services.history);
 	server_free(daemon->server);
 	fresh_done(daemon->fresh);
 	puts_free(daemon->services.puts);
 	session_free(daemon->services.flamegraph);
+	history_free(daemon->services.history);
 	sched_free(daemon->services.sched);
 	accounting_free(daemon->services.accounting);
 	if (daemon->signals.fd > 0)

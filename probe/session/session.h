@@ -10,6 +10,7 @@
 
 #include "profile/cleaner.h"
 #include "engine/engine.h"
+#include "history/history.h"
 #include "profile/profile_files.h"
 #include "select/spec.h"
 #include "session/uploads.h"
@@ -25,6 +26,7 @@ struct session_setup {
 	struct retention_limits retention;
 	const struct upload_options *upload; /* copied */
 	const char *state_dir;		     /* NULL or "": none; borrowed for the session's life */
+	struct history *history; /* gets the windows that have ended; borrowed; NULL: nobody */
 };
 
 /*
@@ -76,6 +78,12 @@ struct session_question {
  * -ENOENT if there is none, or -ENOMEM: then done() isn't called.
  */
 int session_fetch(struct session *session, const struct session_question *question);
+
+/*
+ * Asks history, with the window that runs if it is of the probe and view that are asked for.
+ * Returns 0, or an error of history_submit(): then done() isn't called.
+ */
+int session_ask_history(struct session *session, const struct history_ask *question);
 
 /* Ends fetches under way, for shutdown when no job is done any more: they get -ECANCELED. */
 void session_cancel_fetches(struct session *session);

@@ -30,12 +30,6 @@ static void fetch_rendered(void *arg, struct render *render)
 	fetch_finish(arg, render->error, &render->content[0]);
 }
 
-void session_cancel_fetches(struct session *session)
-{
-	while (session->fetches)
-		fetch_finish(session->fetches, -ECANCELED, NULL);
-}
-
 /* Fetches a view of the live heap. */
 static void fetch_read(void *arg, int error, struct profile *profiles[VIEWS])
 {
@@ -113,6 +107,77 @@ static void fetch_drained(void *arg)
 	int r = question.profile ? render_submit(session->setup.files.bulk, &question) : -ENOENT;
 	if (r < 0)
 		fetch_finish(fetch, r, NULL);
+}
+
+/* A question to history that waits for the drain. */
+struct history_fetch {
+	struct history_fetch *next;
+	struct session *session;
+	struct history_ask question;
+};
+
+static void unlink_question(struct history_fetch *fetch)
+{
+	struct history_fetch **at = &fetch->session->questions;
+
+	while (*at != fetch)
+		at = &(*at)->next;
+	*at = fetch->next;
+}
+
+/* Answers that it can't be done. */
+static void fail_question(struct history_fetch *fetch, int error)
+{
+	struct history_ask *question = &fetch->question;
+
+	question->error = error;
+	question->done(question->arg, question);
+}
+
+static void history_drained(void *arg)
+{
+	struct history_fetch *fetch = arg;
+	struct session *session = fetch->session;
+	struct history_ask *question = &fetch->question;
+
+	if (session->subscriber)
+		question->running = subscriber_profile(session->subscriber, question->probe);
+	unlink_question(fetch);
+	int r = history_submit(session->setup.history, question);
+	if (r < 0)
+		fail_question(fetch, r);
+	free(fetch);
+}
+
+int session_ask_history(struct session *session, const struct history_ask *question)
+{
+	bool collects = session->subscriber &&
+			subscriber_profile(session->subscriber, question->probe) &&
+			!view_is_held(question->view);
+	struct history_fetch *fetch;
+
+	if (!history_is_on(session->setup.history) || !collects)
+		return history_submit(session->setup.history, question);
+	fetch = malloc(sizeof(*fetch));
+	if (!fetch)
+		return -ENOMEM;
+	*fetch = (struct history_fetch){session->questions, session, *question};
+	session->questions = fetch;
+	engine_drain(session->setup.engine, history_drained, fetch);
+	return 0;
+}
+
+void session_cancel_fetches(struct session *session)
+{
+	while (session->fetches)
+		fetch_finish(session->fetches, -ECANCELED, NULL);
+	while (session->questions) {
+		struct history_fetch *fetch = session->questions;
+
+		session->questions = fetch->next;
+		fail_question(fetch, -ECANCELED);
+		free(fetch);
+	}
 }
 
 int session_fetch(struct session *session, const struct session_question *question)

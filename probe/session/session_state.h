@@ -46,13 +46,15 @@ struct session {
 	 */
 	struct profile *collected[PROBE_COUNT];
 	struct uploads *uploads;
-	struct loop_timer window; /* ends windows for the server (session_windows.c) */
+	struct loop_timer window; /* ends windows for the server and history (session_windows.c) */
+	bool sends;		  /* there is a server, and something is collected */
 	uint32_t unsent;	  /* probes whose window began before there was a server */
 	struct session_stats stats;
 	struct cleaner *cleaner;
 	struct fetch *fetches;			/* fetches under way */
+	struct history_fetch *questions;	/* to history, which wait for a drain */
 	union probe_settings said[PROBE_COUNT]; /* as logged; all bits set: none */
-	unsigned writing;			/* profiles whose files aren't written yet */
+	unsigned writing;			/* files and windows that aren't written yet */
 	bool uploads_closed;
 	void (*closed)(void *arg);
 	void *closed_arg;
@@ -61,8 +63,8 @@ struct session {
 /* ---- session_windows.c ---- */
 
 /*
- * Starts or stops ending windows by a timer, as it collects and has a server. `begins`: collecting
- * starts now.
+ * Starts or stops ending windows by a timer, as it collects and has a server or a history.
+ * `begins`: collecting starts now.
  */
 void session_arm_window(struct session *session, bool begins);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Windows for uploads. While there is a server, a session's windows end at multiples of the wall
- * clock (each 30 s: 12:00:00, 12:00:30, …) and at its periods' ends. Each is sent by itself; the
- * period's files have them all together, so the same stacks are sent and written.
+ * Windows for uploads and history. While there is one of these, a session's windows end at
+ * multiples of the wall clock (each 30 s: 12:00:00, 12:00:30, …) and at its periods' ends. Each is
+ * sent and kept by itself; the period's files have them all together, so the same stacks are sent,
+ * kept and written.
  */
 #include "session/session_state.h"
 
@@ -89,16 +90,35 @@ static bool collect_window(struct session *session, struct profile *window)
 	return true;
 }
 
-/* Returns the window of a probe, for its upload; the caller owns it. NULL: no memory, it goes on.
- */
+static void note_kept(void *arg)
+{
+	struct session *session = arg;
+
+	session->writing--;
+	session_check_closed(session);
+}
+
+/* Hands a window to history; one that fails is counted there. */
+static void keep_window(struct session *session, struct profile *window)
+{
+	struct history *history = session->setup.history;
+
+	if (history_is_on(history) && history_add(history, window, note_kept, session) == 0)
+		session->writing++;
+}
+
+/* Returns the window of a probe, for its upload and history; the caller owns it. NULL: no memory,
+ * it goes on. */
 static struct profile *take_window(struct session *session, enum probe probe)
 {
 	struct profile *window = subscriber_take_profile(session->subscriber, probe);
 
 	/* Skips windows of zero length: two requests were served by the same drain. */
-	if (window && session->window.active && !(session->unsent & 1u << probe) &&
-	    (window->weight || window->until > window->from))
-		uploads_add(session->uploads, window, &session->applied);
+	if (window && (window->weight || window->until > window->from)) {
+		if (session->sends && !(session->unsent & 1u << probe))
+			uploads_add(session->uploads, window, &session->applied);
+		keep_window(session, window);
+	}
 	if (window)
 		session->unsent &= ~(1u << probe);
 	return window;
@@ -135,7 +155,9 @@ static void window_read(void *arg)
 
 static void arm_window_timer(struct session *session)
 {
-	uint64_t period_ns = uploads_period_s(session->uploads) * NS_PER_S;
+	unsigned period_s = session->sends ? uploads_period_s(session->uploads)
+					   : history_window_s(session->setup.history);
+	uint64_t period_ns = period_s * NS_PER_S;
 	uint64_t left_ns = period_ns - (uint64_t)loop_real_ns() % period_ns;
 
 	if (left_ns < SHORTEST_NS)
@@ -156,14 +178,17 @@ void session_arm_window(struct session *session, bool begins)
 	session->window.expired = window_ends;
 	session->window.arg = session;
 	session->window.name = "session";
-	if (!session->subscriber || !uploads_has_server(session->uploads)) {
+	bool sent = session->sends;
+
+	session->sends = session->subscriber && uploads_has_server(session->uploads);
+	if (!session->sends && !(session->subscriber && history_is_on(session->setup.history))) {
 		loop_timer_cancel(session->setup.loop, &session->window);
 		return;
 	}
-	if (session->window.active)
+	if (session->window.active && session->sends == sent)
 		return;
 	arm_window_timer(session);
-	session->unsent = begins ? 0 : subscriber_probes(session->subscriber);
+	session->unsent = begins || !session->sends ? 0 : subscriber_probes(session->subscriber);
 	if (session->unsent)
 		engine_drain(session->setup.engine, window_read, session);
 }

@@ -148,6 +148,21 @@ static int take_retention_interval(struct conf_reader *reader, const config_sett
 	return conf_take_long(reader, setting, &reader->conf->retention.interval, 1, 86400);
 }
 
+static int take_history_days(struct conf_reader *reader, const config_setting_t *setting)
+{
+	return conf_take_long(reader, setting, &reader->conf->history.limits.days, 0, 36500);
+}
+
+static int take_history_bytes(struct conf_reader *reader, const config_setting_t *setting)
+{
+	return conf_take_long(reader, setting, &reader->conf->history.limits.bytes, 0, 1LL << 50);
+}
+
+static int take_history_window(struct conf_reader *reader, const config_setting_t *setting)
+{
+	return conf_take_long(reader, setting, &reader->conf->history.window_s, 1, 300);
+}
+
 static const struct conf_key keys[] = {
 	{"global.log_level", take_log_level},
 	{"global.output_roots", take_roots},
@@ -167,6 +182,9 @@ static const struct conf_key keys[] = {
 	{"retention.days", take_retention_days},
 	{"retention.bytes", take_retention_bytes},
 	{"retention.interval", take_retention_interval},
+	{"history.days", take_history_days},
+	{"history.bytes", take_history_bytes},
+	{"history.window", take_history_window},
 };
 
 int conf_init(struct conf *conf)
@@ -186,6 +204,7 @@ int conf_init(struct conf *conf)
 			  .python = 1,
 			  .java = 1},
 		.retention = {.days = 7, .bytes = 1 << 30, .interval = 300},
+		.history = {.limits = {.days = 7, .bytes = 512 << 20}, .window_s = 30},
 	};
 	int r = upload_options_init(&conf->upload);
 	if (r == 0)

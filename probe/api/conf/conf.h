@@ -8,6 +8,7 @@
 
 #include "api/conf/rest_options.h"
 #include "base/log.h"
+#include "history/history.h"
 #include "output/files/retention.h"
 #include "kernel/tracer.h"
 #include "upload/http/upload_options.h"
@@ -28,6 +29,7 @@ struct conf {
 	char *containers_root;	 /* where the root of the host is seen */
 	struct tracer_sizes sizes;
 	struct retention_limits retention;
+	struct history_options history;
 	struct rest_options rest; /* after conf_read() its files have been checked and read */
 	struct upload_options
 		upload; /* after conf_read() spool_dir is never NULL, and its files can be used */

@@ -36,6 +36,8 @@ enum refusal { REFUSAL_LIST(NAMED_VALUE) REFUSALS };
 struct services {
 	struct engine *engine;
 	struct session *flamegraph;
+	struct history *history;
+	struct worker *bulk; /* makes outputs */
 	struct puts *puts;
 	struct ondemands *ondemands;
 	struct sched *sched;
@@ -68,7 +70,10 @@ struct query {
 	const char *value, *view, *unit, *sort;
 	const char *by;	      /* of /proc: the value by which rows are sorted */
 	const char *group_by; /* of /proc: what a row stands for */
-	bool of_user;	      /* only a process that `user` may look into is allowed */
+	/* Ranges of history: times, and whose stacks; of what is compared with it the same. */
+	const char *probe, *from, *until, *comm, *container, *thread;
+	const char *before_from, *before_until, *before_pid, *before_comm, *before_container;
+	bool of_user; /* only a process that `user` may look into is allowed */
 	struct viewer user;
 };
 #define QUERY_NONE     (-1) /* not given */
@@ -76,6 +81,15 @@ struct query {
 
 /* Returns whether a number isn't given, or is 1 to `max`. */
 bool query_is_number(long long value, long long max);
+
+/* Returns whether the query is about a range of history. */
+bool query_has_range(const struct query *query);
+
+/*
+ * Reads a time: seconds since 1970 with up to 9 digits behind the point, or with a minus so many
+ * before `now`. Returns whether it is one; *ns is since 1970, like `now`.
+ */
+bool query_time(const char *text, int64_t now, int64_t *ns);
 
 #define QUERY_SECONDS_MAX 600
 /* Returns what is wrong with `seconds`, `every` and `count`, a sentence; NULL: nothing. */

@@ -1,9 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "api/feature/feature.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+#define TIME_MAX_S 8000000000LL /* the year 2223: in ns it fits into 63 bits */
+
 bool query_is_number(long long value, long long max)
 {
 	return value == QUERY_NONE || (value >= 1 && value <= max);
+}
+
+bool query_has_range(const struct query *query)
+{
+	return query->from || query->until || query->before_from || query->before_until;
+}
+
+bool query_time(const char *text, int64_t now, int64_t *ns)
+{
+	bool is_before = text[0] == '-';
+	const char *at = text + is_before;
+	char *end;
+
+	if (!isdigit((unsigned char)*at))
+		return false;
+	errno = 0;
+	long long seconds = strtoll(at, &end, 10), part = 0;
+	if (errno || seconds > TIME_MAX_S)
+		return false;
+	if (*end == '.') {
+		const char *digits = end + 1;
+		long long scale = (long long)NS_PER_S / 10;
+
+		for (at = digits; isdigit((unsigned char)*at); at++, scale /= 10)
+			part += (*at - '0') * scale;
+		end = (char *)at;
+		if (at == digits)
+			return false;
+	}
+	int64_t given = (int64_t)seconds * (int64_t)NS_PER_S + part;
+	*ns = is_before ? now - given : given;
+	return !*end;
 }
 
 const char *query_check_times(const struct query *query)

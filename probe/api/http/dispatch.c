@@ -7,6 +7,7 @@
 
 #include "api/page/page_answer.h"
 #include "api/resource/debug_pprof.h"
+#include "api/resource/history_resource.h"
 #include "api/resource/state_file.h"
 #include "api/metrics/metrics.h"
 #include "api/metrics/metrics_pack.h"
@@ -72,6 +73,25 @@ static const struct plain_page {
 	{.path = "/", .get = page_get},
 	{.path = "/ui", .get = page_get, .below = true},
 };
+
+/* What history tells; not of one feature. */
+static const struct history_page {
+	const char *path;
+	void (*get)(const struct services *services, const struct query *query,
+		    struct answer *answer, void (*ready)(void *arg), void *arg);
+} history_pages[] = {
+	{"/windows", windows_get},
+	{"/changes", changes_get},
+};
+
+static const struct history_page *find_history(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(history_pages); i++) {
+		if (strcasecmp(path, history_pages[i].path) == 0)
+			return &history_pages[i];
+	}
+	return NULL;
+}
 
 static bool is_below(const char *path, const char *above)
 {
@@ -174,7 +194,10 @@ void call_need(const struct call *call, struct need *need)
 	const struct feature *feature = find_feature(call->path, &name);
 
 	*need = (struct need){.role = ROLE_METRICS};
-	if (is_below(call->path, DEBUG_PPROF)) {
+	if (find_history(call->path)) {
+		need->role = ROLE_READ;
+		need->costs = true;
+	} else if (is_below(call->path, DEBUG_PPROF)) {
 		debug_pprof_need(pprof_name(call->path), &call->query, need);
 	} else if (feature && name) {
 		feature->need(name, &call->query, need);
@@ -201,8 +224,13 @@ void call_dispatch(const struct call *call)
 	const char *name;
 	const struct feature *feature = find_feature(call->path, &name);
 	const struct plain_page *page = find_page(call->path);
+	const struct history_page *history = find_history(call->path);
 
-	if (page) {
+	if (history) {
+		if (is_get(call, "GET, HEAD"))
+			history->get(call->services, &call->query, call->answer, call->ready,
+				     call->arg);
+	} else if (page) {
 		if (is_get(call, "GET, HEAD"))
 			page->get(call);
 	} else if (is_below(call->path, DEBUG_PPROF)) {

@@ -10,11 +10,14 @@
 
 /* Keys that a query may have; behind KEYS_SHOWN those that Go's net/http/pprof has, and whose
  * meaning here is none. */
-static const char *const keys[] = {"pid",  "seconds", "icicle", "follow", "min_age", "value",
-				   "view", "header",  "every",	"count",  "unit",    "step",
-				   "top",  "min",     "max",	"sort",	  "by",	     "group_by",
-				   "pids", "debug",   "gc",	"rate"};
-#define KEYS_SHOWN 19
+static const char *const keys[] = {
+	"pid",	  "seconds",	 "icicle",	 "follow",     "min_age",     "value",
+	"view",	  "header",	 "every",	 "count",      "unit",	      "step",
+	"top",	  "min",	 "max",		 "sort",       "by",	      "group_by",
+	"pids",	  "probe",	 "from",	 "until",      "comm",	      "container",
+	"thread", "before_from", "before_until", "before_pid", "before_comm", "before_container",
+	"debug",  "gc",		 "rate"};
+#define KEYS_SHOWN 30
 
 static const char *query_text(struct MHD_Connection *mhd, const char *key)
 {
@@ -70,6 +73,17 @@ void http_query_read(struct MHD_Connection *mhd, struct query *query, struct not
 		.unit = query_text(mhd, "unit"),
 		.value = query_text(mhd, "value"),
 		.view = query_text(mhd, "view"),
+		.probe = query_text(mhd, "probe"),
+		.from = query_text(mhd, "from"),
+		.until = query_text(mhd, "until"),
+		.comm = query_text(mhd, "comm"),
+		.container = query_text(mhd, "container"),
+		.thread = query_text(mhd, "thread"),
+		.before_from = query_text(mhd, "before_from"),
+		.before_until = query_text(mhd, "before_until"),
+		.before_pid = query_text(mhd, "before_pid"),
+		.before_comm = query_text(mhd, "before_comm"),
+		.before_container = query_text(mhd, "before_container"),
 	};
 	MHD_get_connection_values(mhd, MHD_GET_ARGUMENT_KIND, check_key, notes);
 }

@@ -33,6 +33,7 @@ static const struct metrics_owner rooms[] = {
 	OWNER(symbol_measures, engine.files),
 	OWNER(session_measures, files),
 	OWNER(cleaner_measures, files.cleaned),
+	OWNER(history_measures, history),
 	OWNER(unwind_measures, engine.targets.tables),
 	OWNER_OF_ALL(held_measures),
 	OWNER(heap_measures, engine.live_heap),

@@ -2,6 +2,7 @@
 /* GET /flamegraph/PROBE.EXTENSION: a profile of what was collected, or of the next seconds. */
 #include "api/resource/flamegraph.h"
 #include "api/resource/flamegraph_intervals.h"
+#include "api/resource/flamegraph_range.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -450,6 +451,25 @@ static void start_intervals(const struct services *services, enum probe probe,
 	answer->content_type = output->content_type;
 }
 
+/* Answers with a range of history. */
+static void fetch_range(const struct services *services, enum probe probe,
+			const struct query *query, const struct query_choice *choice,
+			const struct output *output, struct answer *answer,
+			void (*ready)(void *arg), void *arg)
+{
+	struct render form = {
+		.node = TREE_ROOT,
+		.icicle = is_icicle(session_spec(services->flamegraph), query),
+		.header = query->header == 1,
+		.events = is_count(query),
+		.choice = choice->stacks,
+		.host = services->host,
+		.outputs = {output},
+	};
+
+	flamegraph_range(services, probe, choice->view, query, &form, answer, ready, arg);
+}
+
 void flamegraph_fetch(const struct services *services, const char *name, const struct query *query,
 		      struct answer *answer, void (*ready)(void *arg), void *arg)
 {
@@ -460,6 +480,10 @@ void flamegraph_fetch(const struct services *services, const char *name, const s
 	if (!find_resource(name, &probe, &output, answer) ||
 	    !check_query(probe, output, query, &choice, answer))
 		return;
+	if (query_has_range(query)) {
+		fetch_range(services, probe, query, &choice, output, answer, ready, arg);
+		return;
+	}
 	if (query->every > 0) {
 		start_intervals(services, probe, query, &choice, output, answer);
 		return;

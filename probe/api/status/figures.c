@@ -36,6 +36,7 @@ void figures_read(struct figures *figures, const struct services *services)
 	memcpy(figures->refused, services->refused, sizeof(figures->refused));
 	engine_stats(engine, &figures->engine);
 	session_stats(services->flamegraph, &figures->files);
+	figures->history = *history_stats(services->history);
 	session_uploads_status(services->flamegraph, &figures->upload);
 	engine_agents_stats(engine, &figures->agents);
 	engine_jfr_stats(engine, &figures->jfr);

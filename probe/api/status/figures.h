@@ -18,6 +18,7 @@ struct figures {
 	bool exemplars; /* lines may have them: OpenMetrics was asked for */
 	struct engine_stats engine;
 	struct session_stats files;
+	struct history_stats history;
 	struct upload_status upload;
 	struct agents_stats agents;
 	struct jfr_stats jfr;

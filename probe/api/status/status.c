@@ -172,6 +172,15 @@ static void add_files(struct json *json, const struct session_stats *stats)
 	json_object_end(json);
 }
 
+static void add_history(struct json *json, const struct history_stats *stats)
+{
+	json_object(json, "history");
+	json_text(json, "state", stats->is_on ? "running" : "stopped");
+	measures_json(json, &history_measures, stats);
+	json_text(json, "last_failure", stats->failure);
+	json_object_end(json);
+}
+
 /* Says whether /metrics has the series by process, or why not. */
 static void process_counters(const struct times_state *state, struct why *says)
 {
@@ -234,6 +243,7 @@ void status_flamegraph(struct json *json, const struct services *services, const
 	process_counters(&stats->times_state, &counters);
 	json_text(json, "process_counters", counters.text);
 	add_files(json, &figures.files);
+	add_history(json, &figures.history);
 	status_runtimes(json, &figures);
 	measures_json(json, &symbol_measures, &stats->files);
 	measures_json_object(json, &job_measures, stats);

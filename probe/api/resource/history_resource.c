@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "api/resource/history_resource.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/resource/history_question.h"
+#include "base/json.h"
+#include "kind/kind.h"
+
+#define CHANGES_TOP 50
+
+struct history_request {
+	const struct services *services;
+	struct answer *answer;
+	size_t top; /* changes that are told */
+	void (*ready)(void *arg);
+	void *arg;
+};
+
+/* ---- what both tell ---- */
+
+static void write_what(struct json *json, const struct history_ask *ask)
+{
+	const struct view_row *row = view_get(ask->probe, ask->view);
+	const struct kind *kind = kind_get(ask->probe);
+
+	json_text(json, "probe", kind->name);
+	if (ask->view != VIEW_ALL)
+		json_text(json, "view", row->name);
+	json_text(json, "title", row->title);
+	json_text(json, "unit", row->count_name ? row->count_name : kind->count_name);
+}
+
+static void write_range(struct json *json, const char *key, const struct history_range *range,
+			const struct history_head *sum)
+{
+	json_object(json, key);
+	json_seconds(json, "from", (uint64_t)range->from);
+	json_seconds(json, "until", (uint64_t)range->until);
+	if (sum) {
+		json_seconds(json, "covered", sum->covered_ns);
+		json_numbers(json, {"windows", sum->windows}, {"weight", sum->weight},
+			     {"samples", sum->samples}, {"lost", sum->lost},
+			     {"truncated", sum->truncated}, {"left_out", sum->left_out},
+			     {"period_ns", sum->period_ns});
+	}
+	json_object_end(json);
+}
+
+/* ---- windows ---- */
+
+static void write_windows(struct json *json, const struct history_ask *ask)
+{
+	json_array(json, "windows");
+	for (size_t i = 0; i < ask->heads_count; i++) {
+		const struct history_head *head = &ask->heads[i];
+
+		json_line(json);
+		json_object(json, NULL);
+		json_seconds(json, "from", (uint64_t)head->from);
+		json_seconds(json, "until", (uint64_t)head->until);
+		json_seconds(json, "covered", head->covered_ns);
+		json_numbers(json, {"windows", head->windows}, {"weight", head->weight},
+			     {"samples", head->samples}, {"lost", head->lost},
+			     {"truncated", head->truncated}, {"left_out", head->left_out},
+			     {"processes", head->processes});
+		json_seconds(json, "begun", (uint64_t)head->begun);
+		if (ask->runs && i == ask->heads_count - 1)
+			json_raw(json, "running", "true");
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+/* ---- changes ---- */
+
+static void write_rate(struct json *json, const char *key, const struct history_rate *rate)
+{
+	json_object(json, key);
+	json_double(json, "before", rate->before);
+	json_double(json, "after", rate->after);
+	json_double(json, "error", rate->error);
+	json_double(json, "chance", rate->chance);
+	json_raw(json, "change", rate->is_change ? "true" : "false");
+	json_object_end(json);
+}
+
+static void write_changes(struct json *json, const struct history_ask *ask, size_t top)
+{
+	write_range(json, "before", &ask->ranges[HISTORY_BEFORE], &ask->sums[HISTORY_BEFORE]);
+	write_range(json, "after", &ask->ranges[HISTORY_AFTER], &ask->sums[HISTORY_AFTER]);
+	json_numbers(json, {"functions", ask->functions}, {"changed", ask->changes_count},
+		     {"damaged", ask->damaged});
+	json_array(json, "changes");
+	for (size_t i = 0; i < ask->changes_count && i < top; i++) {
+		const struct history_change *change = &ask->changes[i];
+
+		json_line(json);
+		json_object(json, NULL);
+		json_name(json, "name", change->name);
+		json_text(json, "kind", frame_type_name(change->type));
+		write_rate(json, "self", &change->self);
+		write_rate(json, "total", &change->total);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+/* ---- asking ---- */
+
+static void history_answered(void *arg, struct history_ask *ask)
+{
+	struct history_request *request = arg;
+	struct answer *answer = request->answer;
+	struct json json = {.out = &answer->body};
+
+	if (ask->error) {
+		history_question_fail(request->services, ask->error, answer);
+	} else {
+		answer->status = 200;
+		answer->content_type = "application/json";
+		json_object(&json, NULL);
+		write_what(&json, ask);
+		if (ask->wish == HISTORY_CHANGES) {
+			write_changes(&json, ask, request->top);
+		} else {
+			write_range(&json, "range", &ask->ranges[HISTORY_AFTER], NULL);
+			write_windows(&json, ask);
+		}
+		json_object_end(&json);
+		buf_char(&answer->body, '\n');
+	}
+	request->ready(request->arg);
+	free(request);
+}
+
+/* Finds the probe and its view. False: the answer is filled in. */
+static bool find_series(const struct query *query, struct history_ask *ask, struct answer *answer)
+{
+	int probe = query->probe ? kind_find(query->probe) : -ENOENT;
+
+	if (probe < 0) {
+		answer_failed(answer, 400,
+			      query->probe ? "probe is unknown" : "probe=NAME has to be given");
+		return false;
+	}
+	int view = query->view ? view_find(probe, query->view) : VIEW_ALL;
+	if (view < 0 || view_is_held(view)) {
+		answer_failed(answer, 400,
+			      view < 0 ? "the probe has no such view"
+				       : "what is held has no history");
+		return false;
+	}
+	ask->probe = (enum probe)probe;
+	ask->view = (enum view)view;
+	return true;
+}
+
+static void ask_history(const struct services *services, const struct query *query,
+			enum history_wish wish, struct answer *answer, void (*ready)(void *arg),
+			void *arg)
+{
+	struct history_ask question = {.wish = wish, .done = history_answered};
+	struct history_request *request;
+
+	if (!find_series(query, &question, answer) ||
+	    !history_question_read(query, &question, answer))
+		return;
+	if (query->top != QUERY_NONE && (query->top < 1 || query->top > HISTORY_ROWS)) {
+		answer_failed(answer, 400, "top must be a number from 1 to 1000");
+		return;
+	}
+	if (wish == HISTORY_CHANGES)
+		question.compares = true;
+	request = malloc(sizeof(*request));
+	if (!request) {
+		answer_failed(answer, 503, "no memory");
+		return;
+	}
+	*request = (struct history_request){
+		services, answer, query->top > 0 ? (size_t)query->top : CHANGES_TOP, ready, arg};
+	question.arg = request;
+	int r = session_ask_history(services->flamegraph, &question);
+	if (r < 0) {
+		history_question_fail(services, r, answer);
+		free(request);
+	}
+}
+
+void windows_get(const struct services *services, const struct query *query, struct answer *answer,
+		 void (*ready)(void *arg), void *arg)
+{
+	ask_history(services, query, HISTORY_WINDOWS, answer, ready, arg);
+}
+
+void changes_get(const struct services *services, const struct query *query, struct answer *answer,
+		 void (*ready)(void *arg), void *arg)
+{
+	ask_history(services, query, HISTORY_CHANGES, answer, ready, arg);
+}

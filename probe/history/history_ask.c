@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Questions: the window that runs is packed by the bulk worker, then the disk is read. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/trim.h"
+#include "history/history_state.h"
+#include "kind/kind.h"
+
+static const char *series_of(const struct history_ask *ask)
+{
+	return view_get(ask->probe, ask->view)->folder;
+}
+
+static bool has_side(const struct history_ask *ask, enum history_side side)
+{
+	return side == HISTORY_AFTER || ask->compares;
+}
+
+/* ---- the running window ---- */
+
+static bool is_in_range(const struct history_head *head, const struct history_range *range)
+{
+	int64_t middle = head->from + (head->until - head->from) / 2;
+
+	return head->windows && middle >= range->from && middle < range->until;
+}
+
+static void pack_running(struct history_ask *ask)
+{
+	const struct profile *running =
+		ask->view == VIEW_SECOND ? ask->running->second : ask->running;
+
+	if (running)
+		ask->error =
+			history_pack_profile(running, &ask->running_head, &ask->running_payload);
+}
+
+/* Adds the window that hasn't ended, as if it were a record. */
+static int blend_running(const struct history_ask *ask, enum history_side side, struct blend *blend)
+{
+	struct history_payload payload;
+
+	if (!is_in_range(&ask->running_head, &ask->ranges[side]))
+		return 0;
+	int r = history_unpack(&payload, &ask->running_head, ask->running_payload.data);
+	if (r == 0)
+		r = blend_add(blend, &ask->running_head, &payload);
+	history_payload_done(&payload);
+	return r;
+}
+
+/* ---- reading ---- */
+
+static int blend_side(struct history_ask *ask, enum history_side side, struct blend *blend)
+{
+	blend->side = side;
+	blend->filter = ask->filters[side];
+	int r = history_store_blend(&ask->history->store, series_of(ask), &ask->ranges[side],
+				    HISTORY_HOUR, blend, &ask->damaged);
+	/* Of a probe whose first window runs there is nothing on disk yet. */
+	if (r == 0 || (r == -ENOENT && ask->running))
+		r = blend_running(ask, side, blend);
+	ask->sums[side] = blend->sum;
+	return r;
+}
+
+/* Makes the profile of a side. */
+static int read_profile(struct history_ask *ask, enum history_side side)
+{
+	_cleanup_profile_ struct profile *made = NULL;
+	struct blend blend = {0};
+	int r = profile_new(&made, ask->probe, ask->ranges[side].from, 0);
+
+	if (r < 0)
+		return r;
+	profile_unref(TAKE_PTR(made->second));
+	if (!ask->modules)
+		profile_drop_places(made);
+	blend.tree = TAKE_PTR(made->tree);
+	r = blend_side(ask, side, &blend);
+	made->tree = blend.tree;
+	if (r < 0)
+		return r;
+	made->view = ask->view;
+	made->by_container = true;
+	made->places = ask->modules;
+	if (blend.sum.windows) {
+		made->from = blend.sum.from;
+		made->until = blend.sum.until;
+	}
+	made->period_ns = blend.sum.period_ns;
+	made->weight = blend.weight;
+	made->events = blend.events;
+	made->samples = blend.sum.samples;
+	made->left_out = blend.sum.left_out;
+	made->lost = blend.sum.lost;
+	ask->profiles[side] = TAKE_PTR(made);
+	return 0;
+}
+
+static struct history_span span_of(const struct history_ask *ask, const struct blend *blend)
+{
+	struct history_span span = {blend->length, blend->squares, 0};
+	const struct history_head *sum = &blend->sum;
+
+	/* A view of its own, of what waits took say, has no samples of one weight. */
+	if (kind_get(ask->probe)->by_period && ask->view == VIEW_ALL && sum->samples)
+		span.noise = (double)sum->weight / (double)sum->samples;
+	return span;
+}
+
+static int read_changes(struct history_ask *ask)
+{
+	struct functions *functions = NULL;
+	struct history_span spans[HISTORY_SIDES];
+	int r = functions_new(&functions);
+
+	for (int side = 0; r == 0 && side < HISTORY_SIDES; side++) {
+		struct blend blend = {.functions = functions};
+
+		r = blend_side(ask, side, &blend);
+		spans[side] = span_of(ask, &blend);
+	}
+	if (r == 0) {
+		int64_t count = history_changes(functions, spans, HISTORY_ROWS, &ask->changes);
+
+		ask->functions = functions_count(functions);
+		r = count < 0 ? (int)count : 0;
+		ask->changes_count = count < 0 ? 0 : (size_t)count;
+	}
+	functions_free(functions);
+	return r;
+}
+
+/* Chooses windows, or blocks or hours if these are too many. */
+static int64_t choose_rows(const struct history_series *series, const struct history_range *range,
+			   const struct history_entry ***chosen)
+{
+	int64_t count = 0;
+
+	for (int level = 0; level < HISTORY_LEVELS; level++) {
+		free(*chosen);
+		*chosen = NULL;
+		count = history_series_choose(series, range, level, chosen);
+		if (count <= HISTORY_ROWS)
+			break;
+	}
+	return count;
+}
+
+static int read_windows(struct history_ask *ask)
+{
+	const struct history_series *series =
+		history_index_find(&ask->history->store.index, series_of(ask), false);
+	const struct history_range *range = &ask->ranges[HISTORY_AFTER];
+	const struct history_entry **chosen = NULL;
+	int64_t count = series ? choose_rows(series, range, &chosen) : 0;
+
+	ask->runs = is_in_range(&ask->running_head, range);
+	ask->running_head.begun = ask->history->store.begun;
+	if (count >= 0)
+		ask->heads = calloc((size_t)count + 1, sizeof(*ask->heads));
+	if (count < 0 || !ask->heads) {
+		free(chosen);
+		return -ENOMEM;
+	}
+	for (int64_t i = 0; i < count; i++)
+		ask->heads[ask->heads_count++] = chosen[i]->head;
+	if (ask->runs)
+		ask->heads[ask->heads_count++] = ask->running_head;
+	free(chosen);
+	return 0;
+}
+
+static void read_answer(struct history_ask *ask)
+{
+	if (!ask->history->store.files) {
+		ask->error = -ENOENT;
+		return;
+	}
+	switch (ask->wish) {
+	case HISTORY_PROFILES:
+		for (int side = 0; side < HISTORY_SIDES && ask->error == 0; side++) {
+			if (has_side(ask, side))
+				ask->error = read_profile(ask, side);
+		}
+		break;
+	case HISTORY_CHANGES:
+		ask->error = read_changes(ask);
+		break;
+	case HISTORY_WINDOWS:
+		ask->error = read_windows(ask);
+		break;
+	}
+}
+
+/* ---- jobs ---- */
+
+static void ask_run(struct job *job)
+{
+	struct history_ask *ask = (struct history_ask *)job;
+
+	if (ask->is_read)
+		read_answer(ask);
+	else
+		pack_running(ask);
+}
+
+static void free_ask(struct job *job)
+{
+	struct history_ask *ask = (struct history_ask *)job;
+
+	profile_unref(ask->running);
+	for (int side = 0; side < HISTORY_SIDES; side++)
+		profile_unref(ask->profiles[side]);
+	buf_done(&ask->running_payload);
+	history_changes_free(ask->changes, ask->changes_count);
+	free(ask->heads);
+	free(ask);
+	trim_memory(); /* a range is large */
+}
+
+static void finish_ask(struct history_ask *ask)
+{
+	struct history_ask **at = &ask->history->asked;
+
+	while (*at && *at != ask)
+		at = &(*at)->next;
+	if (!*at)
+		return; /* it was cancelled */
+	*at = ask->next;
+	ask->done(ask->arg, ask);
+}
+
+static void ask_done(struct job *job, bool finished);
+
+static void submit_reading(struct history_ask *ask)
+{
+	ask->is_read = true;
+	ask->job =
+		(struct job){.run = ask_run, .done = ask_done, .free = free_ask, .unlimited = true};
+	worker_submit(ask->history->worker, &ask->job);
+}
+
+/* Moves the question to a second job; the first one is freed. */
+static void go_on_reading(struct history_ask *first)
+{
+	struct history_ask *second = malloc(sizeof(*second)), **at = &first->history->asked;
+
+	while (*at && *at != first)
+		at = &(*at)->next;
+	if (!*at) {
+		free(second);
+		return; /* it was cancelled */
+	}
+	if (!second) {
+		first->error = -ENOMEM;
+		finish_ask(first);
+		return;
+	}
+	*second = *first;
+	*at = second;
+	first->running = NULL;
+	first->running_payload = (struct buf){0};
+	submit_reading(second);
+}
+
+static void ask_done(struct job *job, bool finished)
+{
+	struct history_ask *ask = (struct history_ask *)job;
+
+	if (!finished)
+		ask->error = -EAGAIN;
+	if (ask->error == 0 && !ask->is_read)
+		go_on_reading(ask);
+	else
+		finish_ask(ask);
+}
+
+int history_submit(struct history *history, const struct history_ask *question)
+{
+	struct history_ask *ask;
+
+	if (!history_is_on(history))
+		return -ENOENT;
+	ask = malloc(sizeof(*ask));
+	if (!ask)
+		return -ENOMEM;
+	*ask = *question;
+	ask->history = history;
+	ask->running_payload = (struct buf)BUF_INIT(2 * HISTORY_PAYLOAD_MAX);
+	ask->next = history->asked;
+	history->asked = ask;
+	if (ask->running) {
+		profile_ref(ask->running);
+		ask->job = (struct job){
+			.run = ask_run, .done = ask_done, .free = free_ask, .unlimited = true};
+		worker_submit(history->bulk, &ask->job);
+	} else {
+		submit_reading(ask);
+	}
+	return 0;
+}
+
+void history_cancel(struct history *history)
+{
+	while (history && history->asked) {
+		struct history_ask *ask = history->asked;
+
+		history->asked = ask->next;
+		ask->error = -ECANCELED;
+		ask->done(ask->arg, ask);
+	}
+}

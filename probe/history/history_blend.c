@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "history/history_blend.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/grow.h"
+#include "profile/by_container.h"
+#include "history/history_functions_state.h"
+#include "stack/tree_rest.h"
+
+#define NOT_YET	   UINT32_MAX
+#define NAME_BYTES (64u * 1024 * 1024)
+#define SHORTEST_S 0.001 /* a window of no length would divide by zero */
+
+/* What of a filter a frame meets. */
+#define MEETS_PID	1u
+#define MEETS_COMM	2u
+#define MEETS_CONTAINER 4u
+#define MEETS_THREAD	8u
+
+bool history_filter_chooses(const struct history_filter *filter)
+{
+	return filter->pid || filter->comm[0] || filter->container[0] || filter->thread[0];
+}
+
+static unsigned wanted_of(const struct history_filter *filter)
+{
+	return (filter->pid ? MEETS_PID : 0) | (filter->comm[0] ? MEETS_COMM : 0) |
+	       (filter->container[0] ? MEETS_CONTAINER : 0) |
+	       (filter->thread[0] ? MEETS_THREAD : 0);
+}
+
+static bool is_text(const char *name, size_t len, const char *text)
+{
+	return text[0] && strlen(text) == len && memcmp(name, text, len) == 0;
+}
+
+/* Returns whether the name is a prefix and the text behind it. */
+static bool is_behind(const struct frame *frame, const char *prefix, const char *text)
+{
+	size_t before = strlen(prefix);
+
+	return frame->name_len > before && memcmp(frame->name, prefix, before) == 0 &&
+	       is_text(frame->name + before, frame->name_len - before, text);
+}
+
+static unsigned meets_process(const struct history_filter *filter, const struct frame *frame)
+{
+	char process[32];
+	const char *end = memchr(frame->name, ']', frame->name_len);
+	unsigned met = 0;
+
+	if (!end)
+		return 0;
+	int len = snprintf(process, sizeof(process), "[%d]", filter->pid);
+	if (filter->pid && frame->name_len >= (size_t)len &&
+	    memcmp(frame->name, process, (size_t)len) == 0)
+		met |= MEETS_PID;
+	if (is_text(end + 1, frame->name_len - (size_t)(end + 1 - frame->name), filter->comm))
+		met |= MEETS_COMM;
+	return met;
+}
+
+static unsigned meets_filter(const struct history_filter *filter, const struct frame *frame)
+{
+	switch (frame->type) {
+	case FRAME_TYPE_POD:
+		return is_behind(frame, POD_PREFIX, filter->container) ? MEETS_CONTAINER : 0;
+	case FRAME_TYPE_CONTAINER:
+		return is_behind(frame, CONTAINER_PREFIX, filter->container) ? MEETS_CONTAINER : 0;
+	case FRAME_TYPE_PROCESS:
+		return meets_process(filter, frame);
+	case FRAME_TYPE_THREAD:
+		return is_text(frame->name, frame->name_len, filter->thread) ? MEETS_THREAD : 0;
+	default:
+		return 0;
+	}
+}
+
+/* A node on the way from the root to the present one. */
+struct open_node {
+	uint32_t frame, to; /* number in the tree; NOT_YET: nothing of it was taken */
+	uint32_t function;  /* NOT_YET: it is none */
+	unsigned met;
+	uint64_t total; /* what was taken below it and of it */
+};
+
+struct blending {
+	struct blend *blend;
+	const struct frames_reader *reader;
+	unsigned wanted;
+	struct open_node *open;
+	size_t depth, capacity; /* open nodes */
+	uint32_t *frames;    /* by the record's frames: numbers in the tree, plus 1; 0: not yet */
+	uint32_t *functions; /* the same in the table of functions */
+};
+
+/* Notes that the record has the function. */
+static struct function_now *touch_function(struct functions *functions, uint32_t number)
+{
+	struct function_now *now = &functions->now[number];
+
+	if (!now->is_touched) {
+		*now = (struct function_now){.is_touched = true, .open = now->open};
+		functions->touched[functions->touched_count++] = number;
+	}
+	return now;
+}
+
+/* Ends the nodes from `depth` on. */
+static void close_nodes(struct blending *blending, size_t depth)
+{
+	struct functions *functions = blending->blend->functions;
+
+	while (blending->depth > depth) {
+		const struct open_node *node = &blending->open[--blending->depth];
+
+		if (blending->depth)
+			blending->open[blending->depth - 1].total += node->total;
+		if (node->function == NOT_YET)
+			continue;
+		functions->now[node->function].open--;
+		if (node->total && !functions->now[node->function].open)
+			touch_function(functions, node->function)->total += node->total;
+	}
+}
+
+/* Returns the number of a function's frame; NOT_YET: it is none. */
+static int64_t function_of(const struct blending *blending, uint32_t number)
+{
+	const struct frame *frame = &blending->reader->frames[number];
+	uint32_t *known = &blending->functions[number];
+
+	if (frame->type <= FRAME_TYPE_MARKER)
+		return NOT_YET;
+	if (!*known) {
+		int64_t found = functions_find(blending->blend->functions, frame->type, frame->name,
+					       frame->name_len);
+
+		if (found < 0)
+			return found;
+		*known = (uint32_t)found + 1;
+	}
+	return *known - 1;
+}
+
+static int open_node(struct blending *blending, const struct frames_node *from)
+{
+	struct functions *functions = blending->blend->functions;
+	struct open_node node = {.frame = from->frame, .to = NOT_YET, .function = NOT_YET};
+
+	close_nodes(blending, from->depth);
+	if (array_grow(blending->open, blending->capacity, blending->depth + 1, 64) < 0)
+		return -ENOMEM;
+	if (!from->depth) {
+		node.to = TREE_ROOT;
+	} else {
+		const struct frame *frame = &blending->reader->frames[from->frame];
+		int64_t function = functions ? function_of(blending, from->frame) : NOT_YET;
+
+		if (function < 0)
+			return (int)function;
+		node.function = (uint32_t)function;
+		node.met = blending->open[blending->depth - 1].met |
+			   meets_filter(&blending->blend->filter, frame);
+	}
+	if (node.function != NOT_YET)
+		functions->now[node.function].open++;
+	blending->open[blending->depth++] = node;
+	return 0;
+}
+
+/* Makes the present node, and those that lead to it, in the tree. */
+static int make_nodes(const struct blending *blending)
+{
+	struct tree *tree = blending->blend->tree;
+	size_t made = blending->depth;
+
+	while (made && blending->open[made - 1].to == NOT_YET)
+		made--;
+	for (; made < blending->depth; made++) {
+		struct open_node *node = &blending->open[made];
+		uint32_t *known = &blending->frames[node->frame];
+
+		if (!*known) {
+			int64_t number = tree_frame(tree, &blending->reader->frames[node->frame]);
+
+			if (number < 0)
+				return (int)number;
+			*known = (uint32_t)number + 1;
+		}
+		int64_t to = tree_child_of(tree, blending->open[made - 1].to, *known - 1);
+		if (to < 0)
+			return (int)to;
+		node->to = (uint32_t)to;
+	}
+	return 0;
+}
+
+/* Takes the weight of the present node. */
+static int take_weight(const struct blending *blending, const struct frames_node *from)
+{
+	struct blend *blend = blending->blend;
+	struct open_node *node = &blending->open[blending->depth - 1];
+
+	if ((node->met & blending->wanted) != blending->wanted || (!from->self && !from->events))
+		return 0;
+	node->total += from->self;
+	blend->weight += from->self;
+	blend->events += from->events;
+	if (node->function != NOT_YET)
+		touch_function(blend->functions, node->function)->self += from->self;
+	int r = blend->tree ? make_nodes(blending) : 0;
+	if (r < 0 || !blend->tree)
+		return r;
+	tree_add(blend->tree, node->to, from->self);
+	tree_add_events(blend->tree, node->to, from->events);
+	return 0;
+}
+
+static void add_weight(struct function_weight *to, uint64_t weight, double variation, double length)
+{
+	to->sum += (double)weight;
+	to->squares += (double)weight * (double)weight / length * (1 + variation);
+}
+
+/* Adds the record's functions to their sums. */
+static void add_functions(const struct blending *blending, double length)
+{
+	struct functions *functions = blending->blend->functions;
+	enum history_side side = blending->blend->side;
+
+	for (size_t i = 0; i < functions->touched_count; i++) {
+		struct function_now *now = &functions->now[functions->touched[i]];
+		struct function_row *row = &functions->rows[functions->touched[i]];
+
+		add_weight(&row->self[side], now->self, now->variation.self, length);
+		add_weight(&row->total[side], now->total, now->variation.total, length);
+		*now = (struct function_now){0};
+	}
+	functions->touched_count = 0;
+}
+
+static void read_variations(const struct blending *blending, struct history_payload *payload)
+{
+	struct history_variation variation;
+
+	while (history_variation_next(payload, &variation)) {
+		uint32_t known = blending->functions[variation.frame];
+
+		if (known)
+			touch_function(blending->blend->functions, known - 1)->variation =
+				variation;
+	}
+}
+
+static int blend_nodes(struct blending *blending, struct frames_reader *reader)
+{
+	struct frames_node node;
+	int r;
+
+	while ((r = frames_reader_next(reader, &node)) > 0) {
+		r = open_node(blending, &node);
+		if (r == 0)
+			r = take_weight(blending, &node);
+		if (r < 0)
+			break;
+	}
+	close_nodes(blending, 0);
+	return r;
+}
+
+int blend_add(struct blend *blend, const struct history_head *head, struct history_payload *payload)
+{
+	struct frames_reader reader;
+	bool chooses = history_filter_chooses(&blend->filter);
+	double length = (double)head->covered_ns / (double)NS_PER_S;
+	int r = frames_reader_begin(&reader, payload->columns, payload->frames, payload->nodes);
+	_cleanup_free_ uint32_t *frames = calloc((size_t)payload->frames + 1, sizeof(*frames));
+	_cleanup_free_ uint32_t *functions =
+		calloc((size_t)payload->frames + 1, sizeof(*functions));
+	struct blending blending = {
+		.blend = blend,
+		.reader = &reader,
+		.wanted = wanted_of(&blend->filter),
+		.frames = frames,
+		.functions = functions,
+	};
+
+	if (length < SHORTEST_S)
+		length = SHORTEST_S;
+	if (r == 0 && (!frames || !functions))
+		r = -ENOMEM;
+	if (r == 0)
+		r = blend_nodes(&blending, &reader);
+	if (blend->functions && frames && functions) {
+		if (r == 0 && !chooses)
+			read_variations(&blending, payload);
+		add_functions(&blending, length);
+	}
+	free(blending.open);
+	frames_reader_done(&reader);
+	history_head_add(&blend->sum, head);
+	blend->length += length;
+	blend->squares += chooses ? length * length : (double)head->squares_ms2 / 1e6;
+	return r;
+}
+
+/* ---- a record of several ---- */
+
+/* Returns how much a weight varied, as struct history_variation has it. */
+static double variation_of(const struct function_weight *weight, double length)
+{
+	double part = weight->sum * weight->sum;
+
+	return part > 0 ? weight->squares * length / part - 1 : 0;
+}
+
+/* Lists the functions' variations, by the columns' first frame of each. */
+static int list_variations(const struct blend *blend, const struct frames_columns *columns,
+			   struct history_variation *variations, size_t *count)
+{
+	struct frames_slice slices[FRAMES_COLUMNS];
+	struct frames_reader reader;
+	size_t known = functions_count(blend->functions);
+	_cleanup_free_ bool *seen = calloc(known + 1, sizeof(*seen));
+
+	for (int i = 0; i < FRAMES_COLUMNS; i++)
+		slices[i] =
+			(struct frames_slice){columns->columns[i].data, columns->columns[i].len};
+	int r = frames_reader_begin(&reader, slices, columns->frames, columns->nodes);
+	if (r == 0 && !seen)
+		r = -ENOMEM;
+	for (uint32_t i = 0; r == 0 && i < reader.frames_count; i++) {
+		const struct frame *frame = &reader.frames[i];
+		int64_t number = frame->type <= FRAME_TYPE_MARKER
+					 ? -ENOENT
+					 : functions_find(blend->functions, frame->type,
+							  frame->name, frame->name_len);
+
+		if (number < 0 || (size_t)number >= known || seen[number])
+			continue;
+		const struct function_row *row = functions_at(blend->functions, (size_t)number);
+		seen[number] = true;
+		variations[(*count)++] = (struct history_variation){
+			i, variation_of(&row->self[blend->side], blend->length),
+			variation_of(&row->total[blend->side], blend->length)};
+	}
+	frames_reader_done(&reader);
+	return r;
+}
+
+int blend_pack(const struct blend *blend, size_t max_nodes, struct history_head *head,
+	       struct buf *out)
+{
+	_cleanup_tree_ struct tree *smaller = NULL;
+	struct frames_columns columns = {0};
+	_cleanup_free_ struct history_variation *variations = NULL;
+	size_t count = 0;
+	int r = 0;
+
+	if (tree_count(blend->tree) > max_nodes)
+		r = tree_within(&smaller, blend->tree, max_nodes, NAME_BYTES);
+	if (r == 0)
+		r = frames_columns_make(&columns, smaller ? smaller : blend->tree, TREE_ROOT,
+					HISTORY_PAYLOAD_MAX);
+	if (r == 0) {
+		variations = calloc((size_t)columns.frames + 1, sizeof(*variations));
+		r = variations ? list_variations(blend, &columns, variations, &count) : -ENOMEM;
+	}
+	if (r == 0)
+		r = history_pack(out, head, &columns, variations, count);
+	frames_columns_done(&columns);
+	return r;
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "history/history_changes.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define DISCOVERY_RATE 0.01
+#define SMALLEST_PART  0.01 /* of the larger rate: less is no change */
+
+/*
+ * The continued fraction of the incomplete beta function, by Lentz's method. Source: Abramowitz and
+ * Stegun 26.5.8; convergence is fast for x < (a + 1) / (a + b + 2).
+ */
+static double beta_fraction(double a, double b, double x)
+{
+	const double tiny = 1e-300;
+	double c = 1, d = 1 - (a + b) * x / (a + 1), h;
+
+	d = 1 / (fabs(d) < tiny ? tiny : d);
+	h = d;
+	for (int i = 1; i <= 500; i++) {
+		double m = i, even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+		double step;
+
+		d = 1 + even * d;
+		c = 1 + even / c;
+		d = 1 / (fabs(d) < tiny ? tiny : d);
+		c = fabs(c) < tiny ? tiny : c;
+		h *= d * c;
+		d = 1 + odd * d;
+		c = 1 + odd / c;
+		d = 1 / (fabs(d) < tiny ? tiny : d);
+		c = fabs(c) < tiny ? tiny : c;
+		step = d * c;
+		h *= step;
+		if (fabs(step - 1) < 1e-12)
+			break;
+	}
+	return h;
+}
+
+/* The regularized incomplete beta function. */
+static double beta_part(double a, double b, double x)
+{
+	if (x <= 0 || x >= 1)
+		return x <= 0 ? 0 : 1;
+	double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+
+	return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+					 : 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+double student_chance(double t, double degrees)
+{
+	return beta_part(degrees / 2, 0.5, degrees / (degrees + t * t));
+}
+
+/* A side's mean rate, the variance of this mean, and the degrees of freedom of that. */
+struct mean_rate {
+	double mean, variance, degrees;
+};
+
+static struct mean_rate mean_of(const struct function_weight *weight,
+				const struct history_span *span)
+{
+	struct mean_rate rate = {0};
+	double length = span->length;
+
+	if (length <= 0)
+		return rate;
+	/* Windows of different lengths count by these: so many of one length would tell as much. */
+	double windows = span->squares > 0 ? length * length / span->squares : 1;
+	double counting = weight->sum * span->noise / (length * length);
+
+	rate.mean = weight->sum / length;
+	if (windows > 1.5) {
+		double spread = weight->squares / length - rate.mean * rate.mean;
+
+		rate.variance = (spread > 0 ? spread : 0) / (windows - 1);
+		rate.degrees = windows - 1;
+	}
+	if (counting > rate.variance) {
+		rate.variance = counting;
+		rate.degrees = 1000; /* as good as known */
+	}
+	return rate;
+}
+
+static struct history_rate compare_rates(const struct function_weight weights[HISTORY_SIDES],
+					 const struct history_span spans[HISTORY_SIDES])
+{
+	struct mean_rate before = mean_of(&weights[HISTORY_BEFORE], &spans[HISTORY_BEFORE]);
+	struct mean_rate after = mean_of(&weights[HISTORY_AFTER], &spans[HISTORY_AFTER]);
+	struct history_rate rate = {.before = before.mean, .after = after.mean, .chance = 1};
+	double variance = before.variance + after.variance, degrees = 0;
+
+	if (spans[HISTORY_BEFORE].length <= 0 || spans[HISTORY_AFTER].length <= 0 || variance <= 0)
+		return rate;
+	/* Welch and Satterthwaite */
+	if (before.degrees > 0)
+		degrees += before.variance * before.variance / before.degrees;
+	if (after.degrees > 0)
+		degrees += after.variance * after.variance / after.degrees;
+	if (degrees <= 0)
+		return rate;
+	degrees = variance * variance / degrees;
+	rate.error = sqrt(variance);
+	rate.chance = student_chance((after.mean - before.mean) / rate.error, degrees);
+	return rate;
+}
+
+static int compare_chances(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* Returns the largest chance that is still significant, by Benjamini and Hochberg; -1: none is. */
+static double significant_chance(double *chances, size_t count)
+{
+	double limit = -1;
+
+	if (count)
+		qsort(chances, count, sizeof(*chances), compare_chances);
+	for (size_t i = 0; i < count; i++) {
+		if (chances[i] <= DISCOVERY_RATE * (double)(i + 1) / (double)count)
+			limit = chances[i];
+	}
+	return limit;
+}
+
+static double size_of(const struct history_rate *rate)
+{
+	return rate->is_change ? fabs(rate->after - rate->before) : 0;
+}
+
+/* By own weight: a function that became slower, not all that call it; then by the whole. */
+static int compare_changes(const void *a, const void *b)
+{
+	const struct history_change *left = a, *right = b;
+	double self = size_of(&right->self) - size_of(&left->self);
+	double total = size_of(&right->total) - size_of(&left->total);
+
+	if (self != 0)
+		return self > 0 ? 1 : -1;
+	if (total != 0)
+		return total > 0 ? 1 : -1;
+	return strcmp(left->name, right->name);
+}
+
+void history_changes_free(struct history_change *changes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(changes[i].name);
+	free(changes);
+}
+
+/* Returns whether a difference is beyond noise, and large enough to be one: what hardly varies, a
+ * timer's wait, differs significantly by next to nothing. */
+static bool is_beyond(const struct history_rate *rate, double limit)
+{
+	double larger = rate->before > rate->after ? rate->before : rate->after;
+
+	return rate->error > 0 && rate->chance <= limit &&
+	       fabs(rate->after - rate->before) >= SMALLEST_PART * larger;
+}
+
+/* Marks what is beyond noise, own weights and whole ones together: one family of tests. */
+static int mark_changes(struct history_change *changes, size_t count)
+{
+	_cleanup_free_ double *chances = calloc(2 * count + 1, sizeof(*chances));
+	size_t tests = 0;
+
+	if (!chances)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		if (changes[i].self.error > 0)
+			chances[tests++] = changes[i].self.chance;
+		if (changes[i].total.error > 0)
+			chances[tests++] = changes[i].total.chance;
+	}
+	double limit = significant_chance(chances, tests);
+	for (size_t i = 0; i < count; i++) {
+		changes[i].self.is_change = is_beyond(&changes[i].self, limit);
+		changes[i].total.is_change = is_beyond(&changes[i].total, limit);
+	}
+	return 0;
+}
+
+int64_t history_changes(const struct functions *functions,
+			const struct history_span spans[HISTORY_SIDES], size_t max,
+			struct history_change **ret)
+{
+	size_t count = functions_count(functions), kept = 0;
+	struct history_change *changes = calloc(count + 1, sizeof(*changes));
+
+	if (!changes)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct function_row *row = functions_at(functions, i);
+
+		changes[i].type = row->type;
+		changes[i].self = compare_rates(row->self, spans);
+		changes[i].total = compare_rates(row->total, spans);
+		changes[i].name = strdup(row->name);
+		if (!changes[i].name) {
+			history_changes_free(changes, count);
+			return -ENOMEM;
+		}
+	}
+	if (mark_changes(changes, count) < 0) {
+		history_changes_free(changes, count);
+		return -ENOMEM;
+	}
+	qsort(changes, count, sizeof(*changes), compare_changes);
+	while (kept < count && kept < max &&
+	       (changes[kept].self.is_change || changes[kept].total.is_change))
+		kept++;
+	for (size_t i = kept; i < count; i++)
+		free(changes[i].name);
+	*ret = changes;
+	return (int64_t)kept;
+}

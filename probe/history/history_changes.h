@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which functions changed between two ranges, beyond noise. A window's rate of a function is its
+ * weight through the window's length. Two ranges are compared by Welch's test on the means of their
+ * windows' rates; where samples are counted, their variance is at least that of counting (Poisson).
+ * Of all functions those are told whose change is significant with a false discovery rate of at
+ * most 1 % (Benjamini and Hochberg), so two equal ranges show one in at most one comparison of 100;
+ * a change of less than 1 % is none. Pure functions.
+ */
+#pragma once
+
+#include "history/history_blend.h"
+
+/* What is known of a side beside its functions. */
+struct history_span {
+	double length, squares; /* of struct blend */
+	double noise;		/* weight of a sample, where samples are counted; 0: they aren't */
+};
+
+struct history_rate {
+	double before, after; /* weight per second */
+	double error;	      /* standard error of their difference */
+	double chance;	      /* of such a difference by noise alone */
+	bool is_change;	      /* it is beyond noise */
+};
+
+struct history_change {
+	enum frame_type type;
+	char *name;
+	struct history_rate self, total;
+};
+
+/*
+ * Compares all functions. Lists those with a change, the largest change of their own weight first,
+ * then of their whole weight; at most `max`. Returns their number, or -ENOMEM. The caller ends the
+ * list with history_changes_free().
+ */
+int64_t history_changes(const struct functions *functions,
+			const struct history_span spans[HISTORY_SIDES], size_t max,
+			struct history_change **ret);
+void history_changes_free(struct history_change *changes, size_t count);
+
+/* Returns the probability that |t| of Student's distribution is at least that large. */
+double student_chance(double t, double degrees);

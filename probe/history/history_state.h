@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Private to history.c (windows) and history_ask.c (questions). */
+#pragma once
+
+#include "history/history.h"
+
+/* What a job of the worker saw, for the loop. */
+struct history_seen {
+	struct history_counts counts;
+	struct history_files_stats files;
+};
+
+struct history {
+	struct worker *bulk, *worker;
+	struct history_options options;
+	char *state_dir;
+	bool is_on;
+	struct history_stats stats;
+	struct history_ask *asked; /* questions under way */
+
+	struct history_store store; /* of the worker's jobs */
+};
+
+/* Packs a profile into a payload and its head without a number. In a job of the bulk worker.
+ * Returns 0 or a negative errno. */
+int history_pack_profile(const struct profile *profile, struct history_head *head,
+			 struct buf *payload);
+
+/* Copy what was counted: in a job of the worker, and then on the loop's thread. */
+void history_look(const struct history *history, struct history_seen *seen);
+void history_note(struct history *history, const struct history_seen *seen);
