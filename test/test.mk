@@ -242,7 +242,7 @@ $(BUILD)/test/pmu/pmu_counts: test/pmu/pmu_counts.c | $(BUILD)/bpf/pmucost.skel.
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -MMD -MP -MF $@.d -o $@ $< $(shell pkg-config --libs libbpf)
 
-# Encodes a tree as pprof: what test/bench/pprof_encoding.py measures.
+# What test/bench/pprof_encoding.py and history.py measure.
 $(BUILD)/test/bench/%: test/bench/%.c $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,cc)
@@ -527,7 +527,7 @@ check-image: ## build the container image and run it as the DaemonSet says, unde
 	test/image/check
 
 .PHONY: bench
-bench: all $(PROGRAMS) $(BUILD)/test/bench/pprof_encode ## measure: BPF time a sample and a switch, whole stacks, latency of a PUT, memory, many processes (needs root)
+bench: all $(PROGRAMS) $(BUILD)/test/bench/pprof_encode $(BUILD)/test/bench/history_fill ## measure: BPF time a sample and a switch, whole stacks, latency of a PUT, memory, many processes (needs root)
 	test/bench/run $(BUILD)
 
 .PHONY: report report-page

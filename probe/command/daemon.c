@@ -101,7 +101,8 @@ static void use_conf(struct daemon *daemon, const struct conf *before)
 	session_set_state(services->flamegraph, fresh->state_dir);
 	session_set_roots(services->flamegraph, &services->bounds.roots);
 	session_set_retention(services->flamegraph, &fresh->retention);
-	history_set_limits(services->history, &fresh->history.limits);
+	if (fresh->history.limits.bytes) /* else it ends with the next start */
+		history_set_limits(services->history, &fresh->history.limits);
 	if (session_set_upload(services->flamegraph, &fresh->upload, &why) < 0)
 		log_error("SIGHUP: uploads go on as before: %s", why.text);
 	if (engine_set_host_root(daemon->core.engine, fresh->containers_root) < 0)

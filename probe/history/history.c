@@ -221,7 +221,7 @@ int history_pack_profile(const struct profile *profile, struct history_head *hea
 		.covered_ns = length,
 		.squares_ms2 = length_ms * length_ms,
 		.windows = 1,
-		.period_ns = profile->period_ns,
+		.period_ns = meta.by_period ? profile->period_ns : 0,
 		.weight = profile->weight,
 		.events = profile->events,
 		.samples = profile->samples,

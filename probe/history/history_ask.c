@@ -9,6 +9,8 @@
 #include "history/history_state.h"
 #include "kind/kind.h"
 
+#define BY_WINDOWS_NS (6 * 3600 * (int64_t)NS_PER_S)
+
 static const char *series_of(const struct history_ask *ask)
 {
 	return view_get(ask->probe, ask->view)->folder;
@@ -54,12 +56,44 @@ static int blend_running(const struct history_ask *ask, enum history_side side, 
 
 /* ---- reading ---- */
 
+/*
+ * Returns the largest records that are taken. Where a filter chooses each counts as one window, so
+ * that how much these vary is told by small ones, as long as they aren't too many.
+ */
+static enum history_level coarsest_of(const struct history_ask *ask, enum history_side side)
+{
+	int64_t length = ask->ranges[side].until - ask->ranges[side].from;
+
+	if (ask->wish != HISTORY_CHANGES || !history_filter_chooses(&ask->filters[side]))
+		return HISTORY_HOUR;
+	return length <= BY_WINDOWS_NS ? HISTORY_WINDOW : HISTORY_BLOCK;
+}
+
+/* Returns the period that samples are counted by on both sides; 0: they are none. */
+static uint64_t shortest_period(const struct history_ask *ask)
+{
+	const struct history_head *running = &ask->running_head;
+	uint64_t shortest = UINT64_MAX;
+
+	for (int side = 0; side < HISTORY_SIDES; side++) {
+		if (!has_side(ask, side))
+			continue;
+		shortest = history_store_period(&ask->history->store, series_of(ask),
+						&ask->ranges[side], shortest);
+		if (is_in_range(running, &ask->ranges[side]) && running->period_ns &&
+		    running->period_ns < shortest)
+			shortest = running->period_ns;
+	}
+	return shortest == UINT64_MAX ? 0 : shortest;
+}
+
 static int blend_side(struct history_ask *ask, enum history_side side, struct blend *blend)
 {
 	blend->side = side;
 	blend->filter = ask->filters[side];
+	blend->period_ns = shortest_period(ask);
 	int r = history_store_blend(&ask->history->store, series_of(ask), &ask->ranges[side],
-				    HISTORY_HOUR, blend, &ask->damaged);
+				    coarsest_of(ask, side), blend, &ask->damaged);
 	/* Of a probe whose first window runs there is nothing on disk yet. */
 	if (r == 0 || (r == -ENOENT && ask->running))
 		r = blend_running(ask, side, blend);

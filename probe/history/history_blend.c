@@ -2,6 +2,7 @@
 #include "history/history_blend.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,7 @@ struct blending {
 	struct blend *blend;
 	const struct frames_reader *reader;
 	unsigned wanted;
+	double scale; /* what a weight of the record is in the blend */
 	struct open_node *open;
 	size_t depth, capacity; /* open nodes */
 	uint32_t *frames;    /* by the record's frames: numbers in the tree, plus 1; 0: not yet */
@@ -202,24 +204,32 @@ static int make_nodes(const struct blending *blending)
 	return 0;
 }
 
+/* Returns a weight as the blend counts it. */
+static uint64_t scaled_weight(uint64_t weight, double scale)
+{
+	return scale > 1 ? (uint64_t)llround((double)weight * scale) : weight;
+}
+
 /* Takes the weight of the present node. */
 static int take_weight(const struct blending *blending, const struct frames_node *from)
 {
 	struct blend *blend = blending->blend;
 	struct open_node *node = &blending->open[blending->depth - 1];
+	uint64_t self = scaled_weight(from->self, blending->scale);
+	uint64_t events = scaled_weight(from->events, blending->scale);
 
-	if ((node->met & blending->wanted) != blending->wanted || (!from->self && !from->events))
+	if ((node->met & blending->wanted) != blending->wanted || (!self && !events))
 		return 0;
-	node->total += from->self;
-	blend->weight += from->self;
-	blend->events += from->events;
+	node->total += self;
+	blend->weight += self;
+	blend->events += events;
 	if (node->function != NOT_YET)
-		touch_function(blend->functions, node->function)->self += from->self;
+		touch_function(blend->functions, node->function)->self += self;
 	int r = blend->tree ? make_nodes(blending) : 0;
 	if (r < 0 || !blend->tree)
 		return r;
-	tree_add(blend->tree, node->to, from->self);
-	tree_add_events(blend->tree, node->to, from->events);
+	tree_add(blend->tree, node->to, self);
+	tree_add_events(blend->tree, node->to, events);
 	return 0;
 }
 
@@ -288,6 +298,9 @@ int blend_add(struct blend *blend, const struct history_head *head, struct histo
 		.blend = blend,
 		.reader = &reader,
 		.wanted = wanted_of(&blend->filter),
+		.scale = head->period_ns && blend->period_ns
+				 ? (double)head->period_ns / (double)blend->period_ns
+				 : 1,
 		.frames = frames,
 		.functions = functions,
 	};
@@ -306,6 +319,9 @@ int blend_add(struct blend *blend, const struct history_head *head, struct histo
 	free(blending.open);
 	frames_reader_done(&reader);
 	history_head_add(&blend->sum, head);
+	blend->sum.weight += scaled_weight(head->weight, blending.scale) - head->weight;
+	if (head->period_ns && blend->period_ns)
+		blend->sum.period_ns = blend->period_ns;
 	blend->length += length;
 	blend->squares += chooses ? length * length : (double)head->squares_ms2 / 1e6;
 	return r;

@@ -55,6 +55,11 @@ struct blend {
 	struct functions *functions; /* gets the weights; NULL: nobody wants them */
 	enum history_side side;
 	struct history_filter filter;
+	/*
+	 * The time that a sample stands for in what is blended: samples of a longer period count as
+	 * so many more. At most the records' own; 0: they count as they are.
+	 */
+	uint64_t period_ns;
 
 	/* the answer */
 	struct history_head sum; /* of all records */

@@ -174,7 +174,8 @@ static int scan_records(const struct head_scan *scan, int fd, uint32_t number, u
 		if (r < 0)
 			return r;
 	}
-	files->stats.damaged += size - at;
+	file->damaged = size - at;
+	files->stats.damaged += file->damaged;
 	file->bytes = size;
 	files->stats.bytes += size;
 	return 0;
@@ -393,6 +394,7 @@ static bool remove_file(struct history_files *files, struct history_file *file)
 	if (unlinkat(files->folder, name, 0) < 0 && errno != ENOENT)
 		return false;
 	files->stats.bytes -= file->bytes;
+	files->stats.damaged -= file->damaged;
 	files->stats.removed++;
 	file->bytes = 0;
 	file->is_ours = false;

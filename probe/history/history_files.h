@@ -40,6 +40,7 @@ struct history_file {
 	enum history_level level;
 	uint64_t number;     /* in its name */
 	uint64_t bytes;	     /* 0: it was removed */
+	uint64_t damaged;    /* bytes of them that can't be read */
 	int64_t from, until; /* of its first record; the latest of all */
 	bool is_ours;	     /* this daemon made it, and appends to it */
 };

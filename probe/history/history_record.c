@@ -9,8 +9,9 @@
 #include "base/cleanup.h"
 #include "output/pprof/protobuf.h"
 
-#define MAGIC	  "SPH1"
-#define PACK_FAST 1 /* zlib's level: a window is packed each 30 s, and read seldom */
+#define MAGIC		"SPH1"
+#define VARIATION_LEAST 1e-6 /* the smallest that is told from 0 */
+#define VARIATION_STEPS 64   /* in which a variation doubles */
 
 _Static_assert(sizeof(struct history_head) % sizeof(uint64_t) == 0, "it is all numbers");
 
@@ -60,9 +61,20 @@ void history_head_add(struct history_head *sum, const struct history_head *more)
 
 static void add_variation(struct buf *out, double variation)
 {
-	double scaled = variation > 0 ? variation * HISTORY_FUNCTION_SCALE : 0;
+	double larger = variation > 0 ? variation / VARIATION_LEAST : 0;
 
-	protobuf_varint(out, scaled < 1e15 ? (uint64_t)llround(scaled) : (uint64_t)1e15);
+	protobuf_varint(out, (uint64_t)llround(VARIATION_STEPS * log2(1 + larger)));
+}
+
+/* Returns how many bytes of a column are written: none of events that are the weights. */
+static size_t column_bytes(const struct frames_columns *columns, enum frames_column column)
+{
+	const struct buf *of = &columns->columns[column];
+	const struct buf *self = &columns->columns[FRAMES_COLUMN_self];
+	bool is_same =
+		of->len == self->len && (!of->len || memcmp(of->data, self->data, of->len) == 0);
+
+	return column == FRAMES_COLUMN_events && is_same ? 0 : of->len;
 }
 
 static void write_payload(struct buf *out, const struct frames_columns *columns,
@@ -71,9 +83,9 @@ static void write_payload(struct buf *out, const struct frames_columns *columns,
 	protobuf_varint(out, columns->frames);
 	protobuf_varint(out, columns->nodes);
 	for (int i = 0; i < FRAMES_COLUMNS; i++)
-		protobuf_varint(out, columns->columns[i].len);
+		protobuf_varint(out, column_bytes(columns, i));
 	for (int i = 0; i < FRAMES_COLUMNS; i++)
-		buf_add(out, columns->columns[i].data, columns->columns[i].len);
+		buf_add(out, columns->columns[i].data, column_bytes(columns, i));
 	protobuf_varint(out, count);
 	for (size_t i = 0; i < count; i++) {
 		protobuf_varint(out, variations[i].frame);
@@ -95,7 +107,7 @@ int history_pack(struct buf *out, struct history_head *head, const struct frames
 	char *room = buf_reserve(out, len);
 	if (!room)
 		return buf_error(out);
-	if (compress2((Bytef *)room, &len, (const Bytef *)raw.data, raw.len, PACK_FAST) != Z_OK)
+	if (compress((Bytef *)room, &len, (const Bytef *)raw.data, raw.len) != Z_OK)
 		return -ENOMEM;
 	head->raw = raw.len;
 	head->packed = len;
@@ -152,6 +164,8 @@ static int split_payload(struct history_payload *payload)
 		left.bytes += lens[i];
 		left.len -= lens[i];
 	}
+	if (!lens[FRAMES_COLUMN_events])
+		payload->columns[FRAMES_COLUMN_events] = payload->columns[FRAMES_COLUMN_self];
 	payload->frames = (uint32_t)frames;
 	payload->nodes = (uint32_t)nodes;
 	if (!frames_number(&left, &payload->variations_left))
@@ -183,6 +197,11 @@ void history_payload_done(struct history_payload *payload)
 	buf_done(&payload->raw);
 }
 
+static double variation_at(uint64_t steps)
+{
+	return (exp2((double)steps / VARIATION_STEPS) - 1) * VARIATION_LEAST;
+}
+
 bool history_variation_next(struct history_payload *payload, struct history_variation *variation)
 {
 	struct frames_slice *left = &payload->variations;
@@ -192,8 +211,7 @@ bool history_variation_next(struct history_payload *payload, struct history_vari
 	    !frames_number(left, &self) || !frames_number(left, &total) || frame >= payload->frames)
 		return false;
 	payload->variations_left--;
-	*variation =
-		(struct history_variation){(uint32_t)frame, (double)self / HISTORY_FUNCTION_SCALE,
-					   (double)total / HISTORY_FUNCTION_SCALE};
+	*variation = (struct history_variation){(uint32_t)frame, variation_at(self),
+						variation_at(total)};
 	return true;
 }

@@ -12,8 +12,6 @@
 
 #include "output/frames/frames_columns.h"
 
-#define HISTORY_FUNCTION_SCALE 1000000.0 /* of a variation in the payload */
-
 /* What is known of a record without its payload. Times are ns since 1970. */
 struct history_head {
 	uint64_t first, last; /* numbers of the first and the last window in it */
@@ -22,7 +20,7 @@ struct history_head {
 	uint64_t covered_ns;  /* length of its windows together: less than until - from with gaps */
 	uint64_t squares_ms2; /* sum of the squares of these lengths, ms^2 */
 	uint64_t windows;     /* number of them */
-	uint64_t period_ns;   /* of the sampling clock */
+	uint64_t period_ns;   /* time that a sample stands for; 0: the weight isn't of samples */
 	uint64_t weight, events, samples, left_out, lost, truncated, processes;
 	uint64_t packed, raw; /* bytes of the payload, as it is in the file, and unpacked */
 };
@@ -31,8 +29,8 @@ struct history_head {
 #define HISTORY_HEAD_BYTES   (8 + 8 * HISTORY_HEAD_NUMBERS)
 #define HISTORY_PAYLOAD_MAX  (64u * 1024 * 1024)
 
-/* Variation of a function's weight between the windows of a record: (W * sum(w^2 / length) /
- * w_all^2
+/* Variation of a function's weight, kept to 0.6 %, between the windows of a record: (W * sum(w^2 /
+ * length) / w_all^2
  * - 1), where W is the sum of lengths; 0: the same rate in each. */
 struct history_variation {
 	uint32_t frame; /* a frame of the function, in the payload */

@@ -164,6 +164,14 @@ static bool is_over(int64_t slot, enum history_level level, int64_t now)
 	return now >= (slot + 1) * slot_ns + longest_ns || now < (slot - 1) * slot_ns;
 }
 
+/* Returns whether two records become one: of one slot, with samples of one period. */
+static bool are_together(const struct history_entry *first, const struct history_entry *entry,
+			 enum history_level level)
+{
+	return slot_of(first, level) == slot_of(entry, level) &&
+	       first->head.period_ns == entry->head.period_ns;
+}
+
 /* Finds the first records of a level that are in no record of the next one. Returns their number:
  * those of one slot. *is_last: none follows them. */
 static size_t next_run(const struct history_series *series, enum history_level level, size_t *first,
@@ -178,7 +186,7 @@ static size_t next_run(const struct history_series *series, enum history_level l
 			break;
 	}
 	while (*first + count < of->count && count < WINDOWS_MAX &&
-	       slot_of(&of->entries[*first + count], level) == slot_of(&of->entries[*first], level))
+	       are_together(&of->entries[*first], &of->entries[*first + count], level))
 		count++;
 	*is_last = *first + count == of->count;
 	return count;
@@ -240,6 +248,23 @@ static int shrink_tree(struct blend *blend)
 	tree_free(blend->tree);
 	blend->tree = smaller;
 	return 0;
+}
+
+uint64_t history_store_period(struct history_store *store, const char *name,
+			      const struct history_range *range, uint64_t shortest)
+{
+	const struct history_series *series = history_index_find(&store->index, name, false);
+
+	for (int level = 0; series && level < HISTORY_LEVELS; level++) {
+		for (size_t i = 0; i < series->levels[level].count; i++) {
+			const struct history_head *head = &series->levels[level].entries[i].head;
+
+			if (head->until > range->from && head->from < range->until &&
+			    head->period_ns && head->period_ns < shortest)
+				shortest = head->period_ns;
+		}
+	}
+	return shortest;
 }
 
 int history_store_blend(struct history_store *store, const char *name,

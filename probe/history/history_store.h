@@ -44,6 +44,10 @@ void history_store_settle(struct history_store *store);
 /* Removes what is too old or too much. */
 void history_store_trim(struct history_store *store);
 
+/* Returns the shortest period of a series' records in a range; `shortest` if none is shorter. */
+uint64_t history_store_period(struct history_store *store, const char *series,
+			      const struct history_range *range, uint64_t shortest);
+
 /*
  * Blends a series' records of a range, as history_series_choose() chooses them. Damaged ones are
  * left out and counted in *damaged. A tree that becomes too large is replaced by a smaller one

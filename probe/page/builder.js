@@ -153,11 +153,12 @@ function readNumbers(bytes, into) {
 export function fromFrames(buffer) {
 	const view = new DataView(buffer), text = new TextDecoder();
 
-	if (buffer.byteLength < 8 || text.decode(new Uint8Array(buffer, 0, 4)) !== 'SPF1')
+	if (buffer.byteLength < 8 || text.decode(new Uint8Array(buffer, 0, 4)) !== 'SPF2')
 		throw new Error('this is no profile of .frames');
 	const headBytes = view.getUint32(4, true);
 	const meta = JSON.parse(text.decode(new Uint8Array(buffer, 8, headBytes)));
 	let at = 8 + headBytes;
+	let next = 0;
 	const column = {};
 
 	for (const [name, bytes] of meta.columns) {
@@ -165,7 +166,7 @@ export function fromFrames(buffer) {
 		at += bytes;
 	}
 	return new Profile(readFrames(meta, column), {
-		frame: readNumbers(column.frame, new Uint32Array(meta.nodes)),
+		frame: readNumbers(column.frame, new Uint32Array(meta.nodes)).map((n) => n ? n - 1 : next++),
 		depth: readNumbers(column.depth, new Uint16Array(meta.nodes)),
 		self: readNumbers(column.self, new Float64Array(meta.nodes)),
 	}, meta);

@@ -5,7 +5,7 @@ const SHADES = 6, LETTERS = {
 	root: 'c', pod: 'c', container: 'c', process: 'p', thread: 'p', marker: 'm', native: 'n', kernel: 'k', jit: 'j',
 	inlined: 'i', interpreted: 't', python: 'y',
 };
-export const WAYS = {kind: 'kind of code', module: 'file with the code', container: 'container or process', self: 'own weight'};
+export const WAYS = {kind: 'kind of code', module: 'file with the code', container: 'container or process', self: 'own weight', change: 'change (of a range that is compared)'};
 
 function hash(text) {
 	let h = 2166136261;
@@ -29,9 +29,9 @@ export class Colours {
 		this.known = null;
 		this.shades = {};
 		this.element.append(probe);
-		for (const letter of new Set([...Object.values(LETTERS), 'u', 'g'])) {
+		for (const letter of new Set([...Object.values(LETTERS), 'u', 'g', 's'])) {
 			this.shades[letter] = [];
-			for (let i = 0; i < (letter === 'g' ? 10 : SHADES); i++) {
+			for (let i = 0; i < ('gs'.includes(letter) ? 10 : SHADES); i++) {
 				probe.setAttribute('class', letter + i);
 				this.shades[letter].push(getComputedStyle(probe).stroke);
 			}
@@ -65,6 +65,11 @@ export class Colours {
 	ofFrame(frames, frame) {
 		const kind = KINDS[frames.kinds[frame]], module = frames.modules[frame];
 
+		if (this.way === 'change') { /* what is within noise is grey */
+			const part = frames.changes?.get(frames.label(frame)) ?? 0;
+
+			return part ? this.shades[part > 0 ? 'g' : 's'][Math.min(9, Math.floor(10 * Math.abs(part)))] : this.shades.u[0];
+		}
 		if (this.way === 'module' && !frames.isHead(frame))
 			return module ? this.shade('njity'[hash(module) % 5], module) : this.shade(kind === 'kernel' ? 'k' : 'u', '');
 		return this.shade(LETTERS[kind], frames.names[frame]);

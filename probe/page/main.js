@@ -5,13 +5,14 @@ import {Probes} from './probes.js';
 import {Processes} from './processes.js';
 import {Scheduler} from './scheduler.js';
 import {Taking} from './taking.js';
+import {TimeLine} from './timeline.js';
 import {isolate, make} from './words.js';
 import {readView, writeView} from './view.js';
 
 const ROLES = ['metrics', 'own', 'read', 'profile', 'admin'];
 const get = (selector) => document.querySelector(selector);
 const view = readView(location.hash), BEGAN = 'stackprobe-began';
-let host = null, panel, probes, processes, taking;
+let host = null, panel, probes, processes, taking, timeline;
 
 const may = (role) => host && ROLES.indexOf(host.role) >= ROLES.indexOf(role);
 
@@ -53,12 +54,12 @@ async function pidsOf(row) {
 }
 
 /* What a view begins. */
-const beginning = () => [view.source, view.probe, view.pids, view.seconds].join();
+const beginning = () => [view.source, view.probe, view.pids, view.seconds, view.from, view.until, view.against].join();
 
 /* Looks at some processes: of what was done to the profile before, search and colours stay. */
 function look(source, pids, of, probe = get('[name=probe]').value) {
-	if (source === 'live' && probe.includes('+')) {
-		say('Live is for one probe at a time.', true);
+	if (['live', 'range'].includes(source) && probe.includes('+')) {
+		say('That is for one probe at a time.', true);
 		return;
 	}
 	Object.assign(view, {source, probe, pids, of, seconds: '10', zoom: [], steps: [], function: ''});
@@ -75,6 +76,8 @@ function begin() {
 	say('');
 	if (view.source === 'open')
 		taking.open(view);
+	else if (view.source === 'range')
+		taking.range({...view});
 	else if (view.source === 'live')
 		taking.follow({...view});
 	else if (view.probe.includes('+'))
@@ -89,7 +92,7 @@ function offer() {
 	get('#offer').hidden = true;
 	if (!view.source)
 		return;
-	if (view.source === 'open' || sessionStorage.getItem(BEGAN) === beginning()) {
+	if (['open', 'range'].includes(view.source) || sessionStorage.getItem(BEGAN) === beginning()) {
 		begin();
 		return;
 	}
@@ -133,6 +136,13 @@ const DOES = {
 			takeRow(chosenRow(), 'live');
 	},
 	begin, cancel: () => taking.stop(),
+	history: () => {
+		const section = get('#history');
+
+		section.open = !section.open;
+		if (section.open)
+			section.querySelector('canvas').focus();
+	},
 	help: () => get('#help').showModal(),
 	token: () => get('#token').showModal(),
 };
@@ -146,7 +156,7 @@ const KEYS = {
 	c: ['collapse', 'what the function calls as one with it'], r: ['recursion', 'direct recursion as one frame'],
 	u: ['undo', 'take the last step back'], y: ['copy', 'copy the stack'], s: ['callers', 'callers and callees'],
 	i: ['turn', 'root at the top, or at the bottom'], k: ['colours', 'next way of colouring'],
-	p: ['processes', 'to the list of processes'], f: ['filter', 'filter processes'],
+	p: ['processes', 'to the list of processes'], b: ['history', 'back in time'], f: ['filter', 'filter processes'],
 	1: ['tab graph', 'picture'], 2: ['tab functions', 'functions'], 3: ['tab callers', 'callers and callees'],
 	4: ['tab tree', 'tree'], '?': ['help', 'these keys'],
 };
@@ -224,6 +234,7 @@ function tellRole() {
 	document.body.classList.toggle('may-admin', may('admin'));
 	get('#processes').hidden = !may('read');
 	get('#probes').hidden = !may('read');
+	get('#history').hidden = !may('read');
 }
 
 async function takeToken(event) {
@@ -274,7 +285,7 @@ async function start() {
 	listKeys();
 	panel = new Panel(get('#profile'), {view, changed: keep, say});
 	taking = new Taking({
-		show: (profile) => panel.show(profile), say,
+		show: (profile) => panel.show(profile), say, compared: (told) => timeline.list(told),
 		busy: (text) => {
 			get('#busy').textContent = text;
 			get('#cancel').hidden = !text;
@@ -305,7 +316,13 @@ async function start() {
 			offer();
 		panel.apply();
 	});
-	const isOpen = view.source === 'open' && view.probe;
+	timeline = new TimeLine(get('#history'), {view, say, onFunction: (label) => panel.openFunction(panel.shown?.frames.find(label) ?? -1),
+		onRange: () => look('range', view.pids, view.of)});
+	get('[name=probe]').addEventListener('change', (event) => {
+		view.probe = event.target.value;
+		timeline.load();
+	});
+	const isOpen = ['open', 'range'].includes(view.source) && view.probe;
 
 	if (isOpen)
 		offer(); /* needs nothing of the rest */

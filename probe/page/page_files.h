@@ -23,6 +23,7 @@
 	X(page_searching, searching.js, PAGE_SCRIPT)                                               \
 	X(page_tables, tables.js, PAGE_SCRIPT)                                                     \
 	X(page_taking, taking.js, PAGE_SCRIPT)                                                     \
+	X(page_timeline, timeline.js, PAGE_SCRIPT)                                                 \
 	X(page_view, view.js, PAGE_SCRIPT)                                                         \
 	X(page_words, words.js, PAGE_SCRIPT)
 

@@ -8,6 +8,11 @@ export const ON_CPU = '[on CPU]', OFF_CPU = '[off CPU]'; /* leaves of a profile 
 const SUFFIXES = {kernel: '_[k]', jit: '_[j]', inlined: '_[i]', interpreted: '_[0]', python: '_[p]'};
 const LAST_HEAD = KINDS.indexOf('thread'); /* up to here frames say whose stacks they are */
 
+/* Returns the label of a function: its name with the suffix of its kind. */
+export function labelOf(name, kind) {
+	return name + (SUFFIXES[kind] || '');
+}
+
 function keyOf(name, kind, file = '', line = 0, module = '') {
 	return `${kind};${line};${file};${module};${name}`;
 }
@@ -45,7 +50,7 @@ export class Frames {
 
 	/* Returns the number of a new frame, also if there is an equal one: of another process, perhaps. */
 	push(name, kind, file = '', line = 0, module = '') {
-		const number = this.names.length, label = name + (SUFFIXES[KINDS[kind]] || '');
+		const number = this.names.length, label = labelOf(name, KINDS[kind]);
 
 		this.names.push(name);
 		this.kinds.push(kind);

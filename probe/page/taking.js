@@ -1,6 +1,8 @@
 /* Where profiles come from: the next seconds, what comes from now on, what was collected so far. */
-import {follow, getBytes} from './api.js';
+import {follow, getBytes, getJson} from './api.js';
 import {Builder, fromFrames, fromJson, hotCold} from './builder.js';
+import {labelOf} from './profile.js';
+import {rangeBefore} from './timeline.js';
 import {isolate} from './words.js';
 
 const LIVE_S = 2;
@@ -15,10 +17,19 @@ function who(pids) {
 const path = (probe, extension, ...query) =>
 	`/flamegraph/${encodeURIComponent(probe)}.${extension}?${query.filter(Boolean).join('&')}`;
 
+/* Returns by label how much of the largest change a function's is: from -1 to 1. */
+function shares(changes) {
+	const size = ({total, self}) => total.change ? total.after - total.before : self.after - self.before;
+	const most = Math.max(...changes.map((one) => Math.abs(size(one))));
+
+	return new Map(changes.map((one) => [labelOf(one.name, one.kind), size(one) / most]));
+}
+
 export class Taking {
-	/* show(profile) gets each profile; busy(text) says what is under way, '' when nothing is. */
-	constructor({show, busy, say}) {
-		Object.assign(this, {show, busy, say, going: null, paused: null});
+	/* show(profile) gets each profile; busy(text) says what is under way, '' when nothing is; compared(told) gets what
+	 * changed. */
+	constructor({show, busy, say, compared}) {
+		Object.assign(this, {show, busy, say, compared, going: null, paused: null});
 		document.addEventListener('visibilitychange', () => this.visible(!document.hidden));
 	}
 
@@ -33,6 +44,8 @@ export class Taking {
 	async run(work) {
 		this.stop();
 		const going = this.going = new AbortController();
+
+		this.compared(null);
 
 		try {
 			await work(going.signal);
@@ -75,6 +88,25 @@ export class Taking {
 
 			if (!signal.aborted)
 				this.tell(fromFrames(bytes), {of, probe});
+		});
+	}
+
+	/* Shows a range of history, and what changed in it if it is compared with another. */
+	range({probe, pids, of, from, until, against}) {
+		return this.run(async (signal) => {
+			const query = [who(pids), `from=${from}`, `until=${until}`], before = rangeBefore({from, until, against});
+
+			this.busy(`${probe}: a range of history`);
+			const profile = fromFrames(await getBytes(path(probe, 'frames', ...query), {signal}));
+			const told = against && await getJson(`/changes?${['top=1000', `probe=${encodeURIComponent(probe)}`, ...query,
+				`before_from=${before.from}`, `before_until=${before.until}`].filter(Boolean).join('&')}`, {signal});
+
+			if (signal.aborted)
+				return;
+			if (told)
+				profile.frames.changes = shares(told.changes);
+			this.compared(told || null);
+			this.tell(profile, {of, probe});
 		});
 	}
 

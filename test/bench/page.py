@@ -85,14 +85,14 @@ class Tree:
         parts = {
             "names": "\n".join(self.names).encode(), "kinds": bytes([6]) * names, "file": bytes(names),
             "line": bytes(names), "module": bytes(names), "files": b"", "modules": b"",
-            "frame": column(name for _, name, _ in self.nodes), "depth": column(d for d, _, _ in self.nodes),
+            "frame": column(name + 1 for _, name, _ in self.nodes), "depth": column(d for d, _, _ in self.nodes),
             "self": column(own for _, _, own in self.nodes), "events": bytes(len(self.nodes)),
         }  # fmt: skip
         header = json.dumps({
             "title": "On-CPU Time Flame Graph", "unit": "samples", "from": 1, "until": 11, "period_ns": 10**7, "lost": 0,
             "frames": names, "nodes": len(self.nodes), "columns": [[name, len(part)] for name, part in parts.items()],
         }).encode()  # fmt: skip
-        return b"SPF1" + len(header).to_bytes(4, "little") + header + b"".join(parts.values())
+        return b"SPF2" + len(header).to_bytes(4, "little") + header + b"".join(parts.values())
 
     def nested(self):
         """As d3-flame-graph reads it."""

@@ -16,7 +16,9 @@ bool query_is_number(long long value, long long max)
 
 bool query_has_range(const struct query *query)
 {
-	return query->from || query->until || query->before_from || query->before_until;
+	return query->from || query->until || query->comm || query->container || query->thread ||
+	       query->before_from || query->before_until || query->before_pid ||
+	       query->before_comm || query->before_container;
 }
 
 bool query_time(const char *text, int64_t now, int64_t *ns)

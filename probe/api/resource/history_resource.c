@@ -65,7 +65,7 @@ static void write_windows(struct json *json, const struct history_ask *ask)
 		json_numbers(json, {"windows", head->windows}, {"weight", head->weight},
 			     {"samples", head->samples}, {"lost", head->lost},
 			     {"truncated", head->truncated}, {"left_out", head->left_out},
-			     {"processes", head->processes});
+			     {"processes", head->processes}, {"period_ns", head->period_ns});
 		json_seconds(json, "begun", (uint64_t)head->begun);
 		if (ask->runs && i == ask->heads_count - 1)
 			json_raw(json, "running", "true");

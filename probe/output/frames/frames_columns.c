@@ -85,9 +85,11 @@ static bool add_node(void *arg, const struct tree_frame *node)
 	struct columns_writer *writer = arg;
 	struct buf *columns = writer->out->columns;
 	struct tree_node of = tree_node_of(writer->tree, node->node);
+	uint32_t known = writer->out->frames;
 	uint32_t number = node->node == TREE_ROOT ? 0 : add_frame(writer, of.frame, &node->frame);
 
-	protobuf_varint(&columns[FRAMES_COLUMN_frame], number);
+	protobuf_varint(&columns[FRAMES_COLUMN_frame],
+			writer->out->frames > known ? 0 : number + 1);
 	protobuf_varint(&columns[FRAMES_COLUMN_depth], node->depth);
 	protobuf_varint(&columns[FRAMES_COLUMN_self], node->self);
 	protobuf_varint(&columns[FRAMES_COLUMN_events], of.events);

@@ -59,6 +59,7 @@ struct frames_reader {
 	struct frames_slice *texts; /* files, then modules */
 	struct frames_slice left[FRAMES_COLUMNS];
 	uint32_t nodes;
+	uint32_t next;	/* the first frame that no node had yet */
 	uint32_t below; /* depth below the node before; 0: the root comes */
 };
 

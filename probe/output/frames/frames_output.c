@@ -47,7 +47,7 @@ static int write_file(const struct frames_columns *columns, const struct profile
 	_cleanup_buf_ struct buf header = BUF_INIT(65536);
 
 	write_header(columns, meta, &header);
-	buf_str(out, "SPF1");
+	buf_str(out, "SPF2");
 	add_u32(out, header.len);
 	buf_add(out, header.data, header.len);
 	for (int i = 0; i < FRAMES_COLUMNS; i++)

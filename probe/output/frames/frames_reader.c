@@ -132,6 +132,7 @@ int frames_reader_next(struct frames_reader *reader, struct frames_node *node)
 	    !frames_number(&left[FRAMES_COLUMN_self], &node->self) ||
 	    !frames_number(&left[FRAMES_COLUMN_events], &node->events))
 		return -EBADMSG;
+	frame = frame ? frame - 1 : reader->next++;
 	bool fits = reader->below ? depth > 0 && depth <= reader->below : depth == 0;
 	if (!fits || (depth && frame >= reader->frames_count))
 		return -EBADMSG;

@@ -145,6 +145,24 @@ static void files(void **state)
 	assert_keys(&cleaner_measures, &cleaner, "\"removed\":3,\"remove_failed\":5");
 }
 
+static void history(void **state)
+{
+	const struct history_stats stats = {
+		.counts = {1, 2, 3, 4},
+		.files = {.bytes = 5, .removed = 6, .damaged = 7},
+		.limit_bytes = 8,
+	};
+
+	(void)state;
+	assert_lines(&history_measures, &stats,
+		     "history_windows_total 1\nhistory_failed_total 2\nhistory_merged_total 3\n"
+		     "history_damaged_total 4\nhistory_damaged_bytes 7\nhistory_bytes 5\n"
+		     "history_limit_bytes 8\nhistory_removed_total 6\n");
+	assert_keys(&history_measures, &stats,
+		    "\"windows\":1,\"failed\":2,\"merged\":3,\"damaged\":4,\"bytes\":5,"
+		    "\"limit_bytes\":8,\"removed\":6");
+}
+
 static void unwind_tables(void **state)
 {
 	const struct tables_stats stats = {.tables = 1,
@@ -489,6 +507,7 @@ int main(void)
 		cmocka_unit_test(the_loop),
 		cmocka_unit_test(names_of_functions),
 		cmocka_unit_test(files),
+		cmocka_unit_test(history),
 		cmocka_unit_test(unwind_tables),
 		cmocka_unit_test(memory),
 		cmocka_unit_test(code_of_runtimes),

@@ -22,7 +22,7 @@ static void write_file(struct reader *reader, const struct tree *tree, uint32_t 
 
 	reader->file = (struct buf)BUF_INIT(1 << 20);
 	assert_int_equal(output_find("frames")->write(tree, start, &meta, &reader->file), 0);
-	assert_memory_equal(reader->file.data, "SPF1", 4);
+	assert_memory_equal(reader->file.data, "SPF2", 4);
 	memcpy(&header_bytes, reader->file.data + 4, sizeof(header_bytes));
 	reader->header = reader->file.data + 8;
 	reader->columns = (const unsigned char *)reader->header + header_bytes;
@@ -97,7 +97,7 @@ static void a_small_tree_is_columns_in_preorder(void **state)
 	for (unsigned i = 0; i < 6; i++) {
 		assert_int_equal(number_at(&reader, "depth", i), depths[i]);
 		assert_int_equal(number_at(&reader, "self", i), selves[i]);
-		assert_int_equal(number_at(&reader, "frame", i), i ? i - 1 : 0);
+		assert_int_equal(number_at(&reader, "frame", i), i ? 0 : 1);
 	}
 	buf_done(&reader.file);
 }

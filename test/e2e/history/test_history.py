@@ -1,0 +1,227 @@
+"""History: windows on disk, ranges of them, what changed; restarts, damage, and who may ask."""
+import os
+import signal
+import time
+
+import pytest
+
+import pprof
+from asking import burning
+from folded import Profile
+from helpers import HZ, Daemon, stopped, wait_burned, wait_for
+from past import ask, ended, folder, keeper, profile_of, stacks, wait_windows, windows  # noqa: F401
+
+
+@pytest.mark.quick
+def test_a_range_has_what_the_files_of_its_time_have(keeper, start):
+    daemon = keeper(window=1)
+    target, other = burning(start), burning(start, "other")
+    daemon.profile("^(spin|other)$", probes=("oncpu", "offcpu"), frequency=HZ)
+    wait_windows(daemon, 3)
+    wait_burned(target.pid, other.pid)
+    daemon.put_ok(stopped())
+    wait_for(daemon.written)
+    written = {}
+    for path in daemon.files(daemon.flame_dir / "oncpu", "folded"):
+        for key, value in stacks(Profile(path.read_text())).items():
+            written[key] = written.get(key, 0) + value
+    assert stacks(profile_of(daemon, **{"from": -100})) == written
+    kept = ended(daemon)
+    assert sum(window["weight"] for window in kept) == sum(written.values())
+    # One process alone, by each of its names; and a part of the time.
+    of_one = {key: value for key, value in written.items() if key[2][0].startswith(f"[{target.pid}]")}
+    assert stacks(profile_of(daemon, **{"from": -100}, pid=target.pid)) == of_one
+    assert stacks(profile_of(daemon, **{"from": -100}, comm="spin")) == of_one
+    assert stacks(profile_of(daemon, **{"from": -100}, comm="sp")) == {}
+    middle = kept[len(kept) // 2]
+    part = profile_of(daemon, **{"from": middle["from"], "until": middle["until"]})
+    assert part.total() == middle["weight"]
+
+
+def test_each_output_of_a_range_has_the_same_weight(keeper, start):
+    daemon = keeper(window=1)
+    daemon.profile("^spin$", frequency=HZ)
+    burning(start)
+    kept = wait_windows(daemon, 2)
+    query = {"from": kept[0]["from"], "until": kept[-1]["until"]}
+    total = sum(window["weight"] for window in kept)
+    assert profile_of(daemon, **query).total() == total
+    assert ask(daemon, "/flamegraph/oncpu.json", **query).json()["total"] == total
+    assert f"all ({total:,} samples" in ask(daemon, "/flamegraph/oncpu.svg", **query).text
+    assert ask(daemon, "/flamegraph/oncpu.frames", **query).body[:4] == b"SPF2"
+    assert pprof.read(ask(daemon, "/flamegraph/oncpu.pb.gz", **query).body).total("samples") == total
+    refused = daemon.get("/flamegraph/oncpu.jsonl?from=-10")
+    assert refused.status == 400 and "jsonl" in refused.message
+
+
+def test_the_window_that_runs_belongs_to_a_range_that_reaches_it(keeper, start):
+    daemon = keeper(window=300)
+    target = burning(start)
+    daemon.profile("^spin$", frequency=HZ)
+    wait_burned(target.pid)
+    running = wait_for(lambda: windows(daemon, **{"from": -60}))
+    assert [window["running"] for window in running] == [True]
+    assert profile_of(daemon, **{"from": -60}).total("main", "outer", "middle", "inner_spin") > 0
+    assert ask(daemon, "/windows", probe="oncpu", **{"from": 1, "until": 2}).json()["windows"] == []
+
+
+def test_a_restart_is_a_gap_and_what_was_before_stays(keeper, start):
+    daemon = keeper(window=1)
+    burning(start)
+    daemon.profile("^spin$", frequency=HZ)
+    wait_windows(daemon, 2)
+    daemon.stop()
+    time.sleep(2)
+    daemon.start()
+    before = ended(daemon)
+    assert len(before) >= 2
+    daemon.profile("^spin$", frequency=HZ)
+    after = wait_windows(daemon, len(before) + 2)
+    assert after[: len(before)] == before
+    gap = after[len(before)]["from"] - before[-1]["until"]
+    assert gap >= 2
+    assert after[len(before)]["begun"] > before[-1]["begun"]
+    # What covers a range is told, and is less than the range by the gap.
+    query = {"from": before[0]["from"], "until": after[-1]["until"]}
+    changes = ask(daemon, "/changes", probe="oncpu", **query).json()["after"]
+    assert changes["covered"] <= after[-1]["until"] - before[0]["from"] - gap + 0.1
+
+
+@pytest.mark.parametrize("cut", [1, 100, 0.5])
+def test_a_power_cut_loses_the_end_of_the_last_file_alone(keeper, start, cut):
+    daemon = keeper(window=1)
+    burning(start)
+    daemon.profile("^spin$", frequency=HZ)
+    wait_windows(daemon, 4)
+    daemon.kill()
+    path = next(folder(daemon).glob("oncpu.window.*"))
+    size = path.stat().st_size
+    os.truncate(path, int(size * cut) if cut < 1 else size - cut)
+    daemon.start()
+    kept = ended(daemon)
+    assert kept
+    assert sum(window["weight"] for window in kept) == profile_of(daemon, **{"from": -600}).total()
+    status = daemon.config().get("status", {}).get("history")
+    assert status is None or status["state"] == "running"
+    metrics = daemon.get("/metrics").text
+    damaged = next(line for line in metrics.split("\n") if line.startswith("stackprobe_history_damaged_bytes"))
+    assert float(damaged.split()[1]) > 0
+    daemon.profile("^spin$", frequency=HZ)
+    wait_windows(daemon, len(kept) + 1)
+
+
+def test_bytes_are_bounded_and_the_oldest_go(keeper, start):
+    daemon = keeper(window=1, bytes=4000)
+    burning(start)
+    daemon.profile("^spin$", frequency=HZ)
+    wait_for(lambda: "stackprobe_history_removed_total 0\n" not in daemon.get("/metrics").text, 60, 0.5)
+    assert sum(path.stat().st_size for path in folder(daemon).iterdir()) <= 4000
+    assert daemon.get("/windows?probe=oncpu").status == 200
+
+
+def test_without_a_folder_for_state_nothing_is_kept_and_it_says_so(keeper, start):
+    daemon = keeper(window=1, bytes=0)
+    burning(start)
+    daemon.profile("^spin$", frequency=HZ)
+    answer = daemon.get("/windows?probe=oncpu")
+    assert answer.status == 404 and "no history is kept" in answer.message
+    assert daemon.get("/flamegraph/oncpu.folded?from=-10").status == 404
+    assert not list(folder(daemon).iterdir())  # of the start before
+
+
+@pytest.mark.parametrize("query", [
+    "from=x", "from=", "until=-", "from=1e3", "from=10&until=5", "from=-5&until=-10", "from=9999999999999",
+    "from=1.", "from=-1&comm=", "from=-1&thread=" + "x" * 300, "from=-1&before_pid=x", "from=-1&seconds=1",
+    "from=-1&before_from=-2", "from=-1&pid=0",
+])  # fmt: skip
+def test_what_is_no_range_is_refused_with_a_sentence(daemon, query):
+    answer = daemon.get(f"/flamegraph/oncpu.folded?{query}")
+    assert answer.status == 400, answer.text
+    assert answer.message
+
+
+@pytest.mark.parametrize("path", ["/windows", "/windows?probe=nothing", "/changes?probe=oncpu&top=0",
+                                  "/windows?probe=mem_glibc&view=inuse", "/changes?probe=oncpu&view=x"])  # fmt: skip
+def test_what_history_has_not_is_refused_with_a_sentence(daemon, path):
+    answer = daemon.get(path)
+    assert answer.status == 400, answer.text
+    assert answer.message
+
+
+def test_only_get_is_allowed(daemon):
+    for path in ("/windows", "/changes"):
+        assert daemon.request("PUT", path, body="{}").status == 405
+
+
+@pytest.mark.alone("its program burns for a time of its own clock")
+def test_a_regression_is_the_first_of_what_changed(keeper, start):
+    daemon = keeper(window=1)
+    target = start("paced", 20, 15, 10, 8)
+    daemon.profile("^paced$", frequency=HZ)
+    wait_windows(daemon, 14)
+    between = time.time()
+    os.kill(target.pid, signal.SIGUSR1)
+    wait_windows(daemon, 14, **{"from": between + 1, "until": between + 100})
+    until = time.time()
+    # Equal times before it: nothing.
+    first = ended(daemon)[1]["from"]
+    equal = ask(daemon, "/changes", probe="oncpu", **{"from": (first + between) / 2, "until": between,
+                "before_from": first, "before_until": (first + between) / 2}).json()  # fmt: skip
+    assert equal["changes"] == [], equal
+    told = ask(daemon, "/changes", probe="oncpu", **{"from": between + 1, "until": until, "before_from": first,
+               "before_until": between}).json()  # fmt: skip
+    assert told["changes"], told
+    top = told["changes"][0]
+    assert top["name"] == "part_b" and top["self"]["change"], told
+    rise = top["self"]["after"] / top["self"]["before"]
+    assert 1.1 < rise < 1.3, top
+    # 15 ms of each 100.
+    assert abs(top["self"]["before"] / HZ - 0.15) < 0.03, top
+    svg = ask(daemon, "/flamegraph/oncpu.svg", **{"from": between + 1, "until": until, "before_from": first,
+              "before_until": between}).text  # fmt: skip
+    assert 'data-diff="1"' in svg and "part_b" in svg
+
+
+@pytest.mark.alone("its program burns for a time of its own clock")
+def test_samples_of_another_rate_count_as_the_time_that_they_stand_for(keeper, start):
+    daemon = keeper(window=1)
+    target = burning(start)
+    for frequency in (99, HZ):
+        daemon.profile("^spin$", frequency=frequency)
+        count = len(ended(daemon))
+        before, began = target.cpu_ns_now(), time.time()
+        wait_windows(daemon, count + 4)
+        ran = (target.cpu_ns_now() - before) / 1e9 / (time.time() - began)
+    kept = ended(daemon)
+    assert len({window["period_ns"] for window in kept}) == 2
+    told = ask(daemon, "/changes", probe="oncpu", **{"from": kept[0]["from"], "until": kept[-1]["until"],
+               "before_from": kept[-3]["from"], "before_until": kept[-1]["until"]}).json()  # fmt: skip
+    for side in (told["before"], told["after"]):
+        used = side["weight"] * side["period_ns"] / 1e9 / side["covered"]
+        assert abs(used - ran) < 0.1, told
+    assert told["changes"] == []
+
+
+def test_a_second_value_has_a_history_of_its_own(keeper, start):
+    daemon = keeper(window=1)
+    burning(start)
+    daemon.profile("^spin$", probes=("io",))
+    assert wait_windows(daemon, 2, "io", view="time")
+    assert {path.name.rsplit(".", 2)[0] for path in folder(daemon).iterdir()} == {"io", "io-time"}
+
+
+def test_another_daemon_with_the_same_folder_keeps_nothing(keeper, work):
+    daemon = keeper(window=1)
+    wait_for(lambda: folder(daemon).exists())
+    second = Daemon(work)
+    second.log_path, second.socket = work / "second.log", work / "second.sock"
+    second.conf = work / "second.conf"
+    second.set_rest()
+    try:
+        second.start()
+        wait_for(lambda: "another daemon keeps its history" in second.log)
+        assert second.get("/windows?probe=oncpu").status == 404
+    finally:
+        second.done()
+
+

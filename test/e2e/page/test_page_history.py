@@ -1,0 +1,121 @@
+"""The page's time line: a range by mouse, keys and address, and what changed in it."""
+import os
+import re
+import signal
+import time
+
+import pytest
+
+from asking import burning
+from browsing import opened  # noqa: F401
+from helpers import HZ, stopped, wait_for
+from past import ended, keeper, profile_of, wait_windows  # noqa: F401
+
+
+def range_of(page):
+    """The range that the address has."""
+    found = re.search(r"from=([\d.]+).*until=([\d.]+)", page.fragment)
+    return float(found[1]), float(found[2])
+
+
+@pytest.fixture
+def kept(keeper, start):
+    """A daemon with some windows of spin, which has ended."""
+    daemon = keeper(window=1)
+    burning(start)
+    daemon.profile("^spin$", frequency=HZ)
+    wait_windows(daemon, 4)
+    daemon.put_ok(stopped())
+    wait_for(daemon.written)
+    return daemon
+
+
+def open_history(page):
+    page.wait("#host")
+    page.key("b")
+    page.wait("#history .range", "CPUs|nothing")
+    return page.tab.run("""(() => { const box = document.querySelector('#history canvas').getBoundingClientRect();
+        return [box.x, box.y, box.width, box.height]; })()""")
+
+
+@pytest.mark.quick
+def test_a_range_is_dragged_and_its_numbers_are_those_of_the_folded_text(kept, opened):
+    with opened(kept) as page:
+        left, top, width, _ = open_history(page)
+        page.tab.move(left + width * 0.5, top + 20)
+        page.tab.call("Input.dispatchMouseEvent", type="mousePressed", x=left + width * 0.5, y=top + 20, button="left",
+                      clickCount=1)  # fmt: skip
+        page.tab.move(left + width * 0.8, top + 20)
+        page.tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=left + width - 1, y=top + 20, button="left",
+                      buttons=1)  # fmt: skip
+        page.tab.call("Input.dispatchMouseEvent", type="mouseReleased", x=left + width - 1, y=top + 20, button="left",
+                      clickCount=1)  # fmt: skip
+        page.wait(".facts", "samples")
+        since, until = range_of(page)
+        assert 1700 < until - since < 1900  # half of an hour
+        profile = profile_of(kept, **{"from": since, "until": until})
+        assert profile.total() > 0 and page.text(".facts").startswith(f"{profile.total():,} samples")
+        assert page.table()["inner_spin"][1] == profile.total("inner_spin")
+        fragment = page.fragment
+    with opened(kept, fragment.lstrip("#")) as again:  # a link begins nothing but shows it
+        again.wait(".facts", f"^{profile.total():,} samples")
+
+
+def test_keys_move_and_lengthen_the_range(kept, opened):
+    until = ended(kept)[-1]["until"]
+    with opened(kept, f"from={until - 2}&until={until}&probe=oncpu") as page:
+        open_history(page)
+        page.focus("#history canvas")
+        page.key("ArrowLeft", "Enter")
+        page.wait(".facts", "samples")
+        assert range_of(page) == pytest.approx((until - 4, until - 2), abs=0.01)
+        page.key("ArrowRight", "Enter")
+        wait_for(lambda: range_of(page) == pytest.approx((until - 2, until), abs=0.01))
+
+
+def test_gaps_are_told_and_lost_time_is_not_filled_in(kept, opened):
+    kept.stop()
+    time.sleep(3)
+    kept.start()
+    kept.profile("^spin$", frequency=HZ)
+    windows = wait_windows(kept, len(ended(kept)) + 2)
+    gap = max(after["from"] - before["until"] for before, after in zip(windows, windows[1:]))
+    assert gap >= 3
+    query = f"from={windows[0]['from']}&until={windows[-1]['until']}&probe=oncpu"
+    with opened(kept, query) as page:
+        open_history(page)
+        told = page.wait("#history .range", r"(\d+) s without")
+        assert abs(int(told[1]) - gap) <= 2
+
+
+@pytest.mark.alone("its program burns for a time of its own clock")
+def test_what_changed_is_a_list_and_the_rest_stays_grey(keeper, start, opened):
+    daemon = keeper(window=1)
+    target = start("paced", 20, 15, 10, 8)
+    daemon.profile("^paced$", frequency=HZ)
+    first = wait_windows(daemon, 12)[1]["from"]
+    between = time.time()
+    os.kill(target.pid, signal.SIGUSR1)
+    wait_windows(daemon, 12, **{"from": between + 1, "until": between + 100})
+    length = min(time.time() - between - 1, between - first)
+    until = between + 1 + length
+    with opened(daemon, f"source=range&probe=oncpu&from={until - length}&until={until}&against=before&colour=change") as page:
+        page.key("b")
+        page.wait("#history caption", r"functions changed beyond noise")
+        rows = page.texts("#history tbody tr")
+        assert "part_b" in rows[0] and "+" in rows[0], rows
+        assert not any(name in row for row in rows for name in ("part_a", "part_c", "part_d")), rows
+        page.click("#history tbody button")
+        page.wait("#function-name", "part_b")
+        page.do("tab=graph")
+        page.tab.run("document.querySelector('#history [name=against]').value = ''")
+        page.tab.run("document.querySelector('#history [name=against]').dispatchEvent(new Event('change'))")
+        wait_for(lambda: not page.shows("#history tbody tr"), why="nothing is compared any more")
+
+
+def test_without_a_history_the_page_says_so(keeper, opened):
+    daemon = keeper(window=1, bytes=0)
+    with opened(daemon, complains=True) as page:
+        page.wait("#host")
+        page.key("b")
+        page.wait("#history .range", "no history is kept")
