@@ -81,6 +81,7 @@ struct history_ask {
 	struct history_change *changes;
 	size_t changes_count;
 	uint64_t functions; /* that were compared */
+	bool tells;	    /* both sides have windows enough: else no change is told */
 	struct history_head *heads;
 	size_t heads_count;
 	bool runs; /* the last one of them is of the window that hasn't ended */

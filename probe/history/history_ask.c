@@ -159,9 +159,13 @@ static int read_changes(struct history_ask *ask)
 		spans[side] = span_of(ask, &blend);
 	}
 	if (r == 0) {
+		ask->functions = functions_count(functions);
+		ask->tells = history_span_tells(&spans[HISTORY_BEFORE]) &&
+			     history_span_tells(&spans[HISTORY_AFTER]);
+	}
+	if (r == 0 && ask->tells) {
 		int64_t count = history_changes(functions, spans, HISTORY_ROWS, &ask->changes);
 
-		ask->functions = functions_count(functions);
 		r = count < 0 ? (int)count : 0;
 		ask->changes_count = count < 0 ? 0 : (size_t)count;
 	}
@@ -185,6 +189,23 @@ static int64_t choose_rows(const struct history_series *series, const struct his
 	return count;
 }
 
+/* Adds a row. Where a filter chooses, its weight is that of the stacks that are chosen. */
+static int add_row(struct history_ask *ask, const struct history_entry *entry)
+{
+	struct history_head *head = &ask->heads[ask->heads_count++];
+	struct blend blend = {.filter = ask->filters[HISTORY_AFTER]};
+	int r = 0;
+
+	*head = entry ? entry->head : ask->running_head;
+	if (!history_filter_chooses(&blend.filter))
+		return 0;
+	r = entry ? history_store_blend_entry(&ask->history->store, entry, &blend, &ask->damaged)
+		  : blend_running(ask, HISTORY_AFTER, &blend);
+	head->weight = blend.weight;
+	head->events = blend.events;
+	return r;
+}
+
 static int read_windows(struct history_ask *ask)
 {
 	const struct history_series *series =
@@ -192,21 +213,20 @@ static int read_windows(struct history_ask *ask)
 	const struct history_range *range = &ask->ranges[HISTORY_AFTER];
 	const struct history_entry **chosen = NULL;
 	int64_t count = series ? choose_rows(series, range, &chosen) : 0;
+	int r = count < 0 ? (int)count : 0;
 
 	ask->runs = is_in_range(&ask->running_head, range);
 	ask->running_head.begun = ask->history->store.begun;
-	if (count >= 0)
+	if (r == 0) {
 		ask->heads = calloc((size_t)count + 1, sizeof(*ask->heads));
-	if (count < 0 || !ask->heads) {
-		free(chosen);
-		return -ENOMEM;
+		r = ask->heads ? 0 : -ENOMEM;
 	}
-	for (int64_t i = 0; i < count; i++)
-		ask->heads[ask->heads_count++] = chosen[i]->head;
-	if (ask->runs)
-		ask->heads[ask->heads_count++] = ask->running_head;
+	for (int64_t i = 0; r == 0 && i < count; i++)
+		r = add_row(ask, chosen[i]);
+	if (r == 0 && ask->runs)
+		r = add_row(ask, NULL);
 	free(chosen);
-	return 0;
+	return r;
 }
 
 static void read_answer(struct history_ask *ask)

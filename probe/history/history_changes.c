@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 
 #define DISCOVERY_RATE 0.01
+#define WINDOWS_LEAST  5.5
 #define SMALLEST_PART  0.01 /* of the larger rate: less is no change */
 
 /*
@@ -60,35 +61,78 @@ double student_chance(double t, double degrees)
 	return beta_part(degrees / 2, 0.5, degrees / (degrees + t * t));
 }
 
-/* A side's mean rate, the variance of this mean, and the degrees of freedom of that. */
+static double larger_of(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* Of the mean's square: a smaller variance is what rounding has left of none. */
+#define SMALLEST_SPREAD 1e-9
+
+/* A side's mean rate, and how much the rate varies between the side's windows. */
 struct mean_rate {
-	double mean, variance, degrees;
+	double mean;
+	double windows;	 /* so many of one length would tell as much */
+	double variance; /* of a window's rate */
+	double degrees;	 /* of freedom of this variance; 0: one window doesn't tell it */
 };
 
 static struct mean_rate mean_of(const struct function_weight *weight,
 				const struct history_span *span)
 {
-	struct mean_rate rate = {0};
+	struct mean_rate rate = {.windows = 1};
 	double length = span->length;
 
 	if (length <= 0)
 		return rate;
-	/* Windows of different lengths count by these: so many of one length would tell as much. */
-	double windows = span->squares > 0 ? length * length / span->squares : 1;
-	double counting = weight->sum * span->noise / (length * length);
-
 	rate.mean = weight->sum / length;
-	if (windows > 1.5) {
-		double spread = weight->squares / length - rate.mean * rate.mean;
+	if (span->squares > 0)
+		rate.windows = length * length / span->squares;
+	if (rate.windows > 1.5) {
+		double square = rate.mean * rate.mean, spread = weight->squares / length - square;
 
-		rate.variance = (spread > 0 ? spread : 0) / (windows - 1);
-		rate.degrees = windows - 1;
-	}
-	if (counting > rate.variance) {
-		rate.variance = counting;
-		rate.degrees = 1000; /* as good as known */
+		rate.degrees = rate.windows - 1;
+		rate.variance =
+			larger_of(spread, SMALLEST_SPREAD * square) * rate.windows / rate.degrees;
 	}
 	return rate;
+}
+
+/* The variance of a side's mean, and its degrees of freedom. */
+struct mean_error {
+	double variance, degrees;
+};
+
+/*
+ * If the sides don't differ, both tell how much a window varies, and how often a sample comes. Each
+ * side's variance is at least that: else a range with few windows, or few samples, would seem to be
+ * known better than it is.
+ */
+static struct mean_error error_of(const struct mean_rate *rate, const struct mean_rate *other,
+				  const struct history_span spans[HISTORY_SIDES],
+				  enum history_side side)
+{
+	double degrees = rate->degrees + other->degrees;
+	double pooled =
+		degrees > 0 ? (rate->variance * rate->degrees + other->variance * other->degrees) /
+				      degrees
+			    : 0;
+	struct mean_error error = {larger_of(rate->variance, pooled) / rate->windows,
+				   rate->degrees > 0 ? rate->degrees : degrees};
+	const struct history_span *span = &spans[side], *beside = &spans[!side];
+	double common = (rate->mean * span->length + other->mean * beside->length) /
+			(span->length + beside->length);
+	double counting = larger_of(rate->mean, common) * span->noise / span->length;
+
+	if (counting > error.variance)
+		error = (struct mean_error){counting, 1000}; /* as good as known */
+	return error;
+}
+
+/* Returns whether anything tells how exact a side's mean is: one window doesn't, but samples do. */
+static bool is_known(const struct mean_rate *rate, const struct history_span *span)
+{
+	return rate->degrees > 0 || span->noise > 0;
 }
 
 static struct history_rate compare_rates(const struct function_weight weights[HISTORY_SIDES],
@@ -97,21 +141,27 @@ static struct history_rate compare_rates(const struct function_weight weights[HI
 	struct mean_rate before = mean_of(&weights[HISTORY_BEFORE], &spans[HISTORY_BEFORE]);
 	struct mean_rate after = mean_of(&weights[HISTORY_AFTER], &spans[HISTORY_AFTER]);
 	struct history_rate rate = {.before = before.mean, .after = after.mean, .chance = 1};
-	double variance = before.variance + after.variance, degrees = 0;
 
-	if (spans[HISTORY_BEFORE].length <= 0 || spans[HISTORY_AFTER].length <= 0 || variance <= 0)
+	if (spans[HISTORY_BEFORE].length <= 0 || spans[HISTORY_AFTER].length <= 0 ||
+	    !is_known(&before, &spans[HISTORY_BEFORE]) || !is_known(&after, &spans[HISTORY_AFTER]))
+		return rate;
+	struct mean_error left = error_of(&before, &after, spans, HISTORY_BEFORE);
+	struct mean_error right = error_of(&after, &before, spans, HISTORY_AFTER);
+	double variance = left.variance + right.variance;
+	if (variance <= 0)
 		return rate;
 	/* Welch and Satterthwaite */
-	if (before.degrees > 0)
-		degrees += before.variance * before.variance / before.degrees;
-	if (after.degrees > 0)
-		degrees += after.variance * after.variance / after.degrees;
-	if (degrees <= 0)
-		return rate;
-	degrees = variance * variance / degrees;
+	double degrees = variance * variance /
+			 (left.variance * left.variance / left.degrees +
+			  right.variance * right.variance / right.degrees);
 	rate.error = sqrt(variance);
 	rate.chance = student_chance((after.mean - before.mean) / rate.error, degrees);
 	return rate;
+}
+
+bool history_span_tells(const struct history_span *span)
+{
+	return span->squares > 0 && span->length * span->length >= WINDOWS_LEAST * span->squares;
 }
 
 static int compare_chances(const void *a, const void *b)

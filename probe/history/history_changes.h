@@ -30,6 +30,10 @@ struct history_change {
 	struct history_rate self, total;
 };
 
+/* Returns whether a side has windows enough to tell how much they vary: six. With fewer, rates that
+ * vary by themselves show changes in more than one comparison of 100. */
+bool history_span_tells(const struct history_span *span);
+
 /*
  * Compares all functions. Lists those with a change, the largest change of their own weight first,
  * then of their whole weight; at most `max`. Returns their number, or -ENOMEM. The caller ends the

@@ -136,6 +136,14 @@ static int open_file(const struct history_files *files, const struct history_fil
 	return TAKE_FD(fd);
 }
 
+static int unlink_file(const struct history_files *files, const struct history_file *file)
+{
+	char name[NAME_BYTES];
+
+	name_file(file, name);
+	return unlinkat(files->folder, name, 0) < 0 ? -errno : 0;
+}
+
 /* ---- reading what is there ---- */
 
 struct head_scan {
@@ -276,6 +284,8 @@ int history_files_scan(struct history_files *files,
 
 /* ---- appending ---- */
 
+static bool remove_file(struct history_files *files, struct history_file *file);
+
 static bool has_room(const struct history_file *file, const struct history_head *head,
 		     uint64_t bytes)
 {
@@ -308,6 +318,22 @@ static int open_last(struct history_files *files, const char *series, enum histo
 	return -ENOENT;
 }
 
+/*
+ * Removes a file of ours of which not even the first record can be read: after a power cut or a
+ * full disk its records are made again, under the same name. Returns whether it did.
+ */
+static bool drop_unreadable(struct history_files *files, const struct history_file *file)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		struct history_file *row = &files->rows[i];
+
+		if (row->bytes && row->number == file->number && row->level == file->level &&
+		    strcmp(row->series, file->series) == 0)
+			return row->damaged == row->bytes && remove_file(files, row);
+	}
+	return false;
+}
+
 static int make_file(struct history_files *files, const char *series, enum history_level level,
 		     const struct history_head *head, uint32_t *number)
 {
@@ -316,6 +342,8 @@ static int make_file(struct history_files *files, const char *series, enum histo
 
 	snprintf(file.series, sizeof(file.series), "%s", series);
 	_cleanup_close_ int fd = open_file(files, &file, O_WRONLY | O_CREAT | O_EXCL, &status);
+	if (fd == -EEXIST && drop_unreadable(files, &file))
+		fd = open_file(files, &file, O_WRONLY | O_CREAT | O_EXCL, &status);
 	int r = fd < 0 ? fd : add_row(files, &file, number);
 	return r < 0 ? r : TAKE_FD(fd);
 }
@@ -340,6 +368,8 @@ int history_files_append(struct history_files *files, const char *series, enum h
 	int r = file_write_all(fd, record.data, record.len);
 	if (r < 0) {
 		file->is_ours = file->bytes && ftruncate(fd, (off_t)file->bytes) == 0;
+		if (!file->bytes)
+			unlink_file(files, file); /* its name is needed again */
 		return r;
 	}
 	note_record(file, head);
@@ -388,10 +418,9 @@ static int64_t age_key(const struct history_file *file, int64_t now)
 
 static bool remove_file(struct history_files *files, struct history_file *file)
 {
-	char name[NAME_BYTES];
+	int r = unlink_file(files, file);
 
-	name_file(file, name);
-	if (unlinkat(files->folder, name, 0) < 0 && errno != ENOENT)
+	if (r < 0 && r != -ENOENT)
 		return false;
 	files->stats.bytes -= file->bytes;
 	files->stats.damaged -= file->damaged;

@@ -98,11 +98,21 @@ static bool has_parts(const struct history_series *series, enum history_level le
 		      const struct history_head *head)
 {
 	const struct history_entries *below;
+	size_t from = 0, until;
 
 	if (level == HISTORY_WINDOW)
 		return false;
 	below = &series->levels[level - 1];
-	return below->count && below->entries[0].head.first <= head->first;
+	until = below->count; /* a file in the middle may be missing */
+	while (from < until) {
+		size_t middle = from + (until - from) / 2;
+
+		if (below->entries[middle].head.last < head->first)
+			from = middle + 1;
+		else
+			until = middle;
+	}
+	return from < below->count && below->entries[from].head.first <= head->first;
 }
 
 static int compare_entries(const void *a, const void *b)

@@ -96,9 +96,8 @@ int history_store_add(struct history_store *store, const char *name, struct hist
 
 /* ---- putting together ---- */
 
-/* Adds a record to a blend. Damaged ones are left out. */
-static int blend_entry(struct history_store *store, const struct history_entry *entry,
-		       struct blend *blend, uint64_t *damaged)
+int history_store_blend_entry(struct history_store *store, const struct history_entry *entry,
+			      struct blend *blend, uint64_t *damaged)
 {
 	struct history_payload payload;
 	int r = history_files_read(store->files, &entry->place, &entry->head, &payload);
@@ -133,7 +132,7 @@ static int merge_records(struct history_store *store, const char *name, enum his
 	if (r == 0)
 		r = functions_new(&blend.functions);
 	for (size_t i = 0; r == 0 && i < count; i++)
-		r = blend_entry(store, &entries[i], &blend, &damaged);
+		r = history_store_blend_entry(store, &entries[i], &blend, &damaged);
 	if (r < 0)
 		return r;
 	/* It stands for all, also for the damaged ones: they are not looked at again. */
@@ -279,7 +278,7 @@ int history_store_blend(struct history_store *store, const char *name,
 	int64_t count = history_series_choose(series, range, coarsest, &chosen);
 	int r = count < 0 ? (int)count : 0;
 	for (int64_t i = 0; r == 0 && i < count; i++) {
-		r = blend_entry(store, chosen[i], blend, damaged);
+		r = history_store_blend_entry(store, chosen[i], blend, damaged);
 		if (r == 0)
 			r = shrink_tree(blend);
 	}

@@ -44,6 +44,11 @@ void history_store_settle(struct history_store *store);
 /* Removes what is too old or too much. */
 void history_store_trim(struct history_store *store);
 
+/* Adds a record to a blend. A damaged one is left out and counted in *damaged. Returns 0, -ENOMEM
+ * or -ENOSPC. */
+int history_store_blend_entry(struct history_store *store, const struct history_entry *entry,
+			      struct blend *blend, uint64_t *damaged);
+
 /* Returns the shortest period of a series' records in a range; `shortest` if none is shorter. */
 uint64_t history_store_period(struct history_store *store, const char *series,
 			      const struct history_range *range, uint64_t shortest);

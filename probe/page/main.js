@@ -74,6 +74,8 @@ function begin() {
 	get('#offer').hidden = true;
 	sessionStorage.setItem(BEGAN, beginning());
 	say('');
+	if (view.source !== 'range')
+		timeline?.load(); /* of these processes */
 	if (view.source === 'open')
 		taking.open(view);
 	else if (view.source === 'range')

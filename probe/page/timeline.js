@@ -1,7 +1,7 @@
 /* Back in time: what history has of a probe, a range of that, and what changed in it. */
 import {getJson} from './api.js';
 import {labelOf} from './profile.js';
-import {amount, clock, make, named, number} from './words.js';
+import {amount, clock, isolate, make, named, number} from './words.js';
 
 const HEIGHT = 64, LATEST_S = 300;
 export const AGAINST = {'': 'nothing', before: 'the time before', 3600: 'an hour before', 86400: 'a day before', 604800: 'a week before'};
@@ -56,12 +56,13 @@ export class TimeLine {
 
 	/* Asks for what there is, up to now or to where somebody went back. */
 	async load() {
-		const until = this.end ?? Date.now() / 1000, {probe} = this.view;
+		const until = this.end ?? Date.now() / 1000, {probe, pids} = this.view;
 
 		if (!this.section.open)
 			return;
 		try {
-			this.told = await getJson(`/windows?probe=${encodeURIComponent(probe.split('+')[0])}&from=${until - this.span}&until=${until}`);
+			this.told = await getJson(`/windows?probe=${encodeURIComponent(probe.split('+')[0])}&from=${until - this.span}&until=${until}`
+				+ (/^\d+$/.test(pids) ? `&pid=${pids}` : ''));
 		} catch (error) {
 			this.told = null;
 			this.text.textContent = error.message;
@@ -125,6 +126,8 @@ export class TimeLine {
 			words.push(`${number(Math.round(-gap))} s twice: the clock was set back`);
 		if (sum('lost'))
 			words.push(`${number(sum('lost'))} samples lost`);
+		if (/^\d+$/.test(view.pids))
+			words.unshift(isolate(view.of || view.pids));
 		this.text.textContent = words.join(' · ');
 	}
 
@@ -191,7 +194,7 @@ export class TimeLine {
 			return;
 		const {before, after} = told, meta = {...told, period_ns: after.period_ns};
 		const says = told.changed ? `${told.changed} of ${told.functions} functions changed beyond noise`
-			: `None of ${told.functions} functions changed beyond noise`;
+			: told.tells ? `None of ${told.functions} functions changed beyond noise` : 'Too few windows to tell: six each are needed';
 		const cell = ({before: was, after: is, error, change}) => make('td', {className: 'value'}, ...(change
 			? [`${is > was ? '+' : '−'}${rate(Math.abs(is - was), meta)} ± ${rate(error, meta)}`,
 				make('small', {}, ` ${rate(was, meta)} → ${rate(is, meta)}${was ? ` (${is > was ? '+' : '−'}${(100 * Math.abs(is / was - 1)).toFixed(0)} %)` : ''}`)]

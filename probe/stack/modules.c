@@ -71,8 +71,9 @@ static struct module *copy_module(const struct modules *modules, const struct mo
 int64_t modules_add(struct modules *modules, const struct module *module)
 {
 	int64_t path = intern_add(modules->texts, module->path, module->path_len);
-	int64_t build_id =
-		intern_add(modules->texts, (const char *)module->build_id, module->build_id_len);
+	int64_t build_id = intern_add(modules->texts,
+				      module->build_id_len ? (const char *)module->build_id : "",
+				      module->build_id_len);
 	uint32_t *number;
 
 	if (path < 0 || build_id < 0)

@@ -93,7 +93,7 @@ int tree_within(struct tree **ret, const struct tree *from, size_t max_nodes, si
 	while (count_copied(&copy) > max_nodes) {
 		if (copy.least > totals[TREE_ROOT])
 			return -ENOSPC;
-		copy.least *= 2;
+		copy.least = copy.least > UINT64_MAX / 2 ? UINT64_MAX : copy.least * 2;
 	}
 	/* A tree keeps files with code while it has less than a sixteenth of its bound. */
 	int r = tree_new(&into, 16 * count + 16, max_name_bytes);

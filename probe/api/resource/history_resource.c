@@ -93,6 +93,7 @@ static void write_changes(struct json *json, const struct history_ask *ask, size
 	write_range(json, "after", &ask->ranges[HISTORY_AFTER], &ask->sums[HISTORY_AFTER]);
 	json_numbers(json, {"functions", ask->functions}, {"changed", ask->changes_count},
 		     {"damaged", ask->damaged});
+	json_raw(json, "tells", ask->tells ? "true" : "false");
 	json_array(json, "changes");
 	for (size_t i = 0; i < ask->changes_count && i < top; i++) {
 		const struct history_change *change = &ask->changes[i];
@@ -127,6 +128,7 @@ static void history_answered(void *arg, struct history_ask *ask)
 			write_changes(&json, ask, request->top);
 		} else {
 			write_range(&json, "range", &ask->ranges[HISTORY_AFTER], NULL);
+			json_u64(&json, "damaged", ask->damaged);
 			write_windows(&json, ask);
 		}
 		json_object_end(&json);

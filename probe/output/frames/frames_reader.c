@@ -74,7 +74,7 @@ static int read_frames(struct frames_reader *reader, size_t files, size_t module
 		if (!take_text(&left[FRAMES_COLUMN_names], &name) || kind >= FRAME_TYPE_COUNT ||
 		    kind == FRAME_TYPE_ROOT ||
 		    !take_number(reader, FRAMES_COLUMN_file, files, &file) ||
-		    !take_number(reader, FRAMES_COLUMN_line, UINT32_MAX, &line) ||
+		    !take_number(reader, FRAMES_COLUMN_line, (size_t)UINT32_MAX + 1, &line) ||
 		    !take_number(reader, FRAMES_COLUMN_module, modules, &module))
 			return -EBADMSG;
 		*frame = (struct frame){

@@ -33,6 +33,7 @@ def test_a_range_has_what_the_files_of_its_time_have(keeper, start):
     assert stacks(profile_of(daemon, **{"from": -100}, pid=target.pid)) == of_one
     assert stacks(profile_of(daemon, **{"from": -100}, comm="spin")) == of_one
     assert stacks(profile_of(daemon, **{"from": -100}, comm="sp")) == {}
+    assert sum(window["weight"] for window in ended(daemon, pid=target.pid)) == sum(of_one.values())
     middle = kept[len(kept) // 2]
     part = profile_of(daemon, **{"from": middle["from"], "until": middle["until"]})
     assert part.total() == middle["weight"]

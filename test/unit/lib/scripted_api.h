@@ -51,7 +51,9 @@ static inline void scripted_api_features(struct scripted_api *api)
 		api->conf.retention,
 		&api->conf.upload,
 		api->conf.state_dir,
+		NULL,
 	};
+	struct history_setup history = {core->loop, core->bulk, api->conf.history, NULL};
 	struct ondemand_setup ondemand = {core->loop, core->engine, core->bulk, core->host};
 	struct sched_setup sched = {.loop = core->loop, .engine = core->engine};
 	struct accounting_setup accounting = {
@@ -63,6 +65,8 @@ static inline void scripted_api_features(struct scripted_api *api)
 	sched.defaults = defaults.sched;
 	params_default(proc_params(), &defaults);
 	accounting.defaults = defaults.proc;
+	assert_int_equal(history_new(&services->history, &history), 0);
+	session.history = services->history;
 	assert_int_equal(session_new(&services->flamegraph, &session, &why), 0);
 	assert_int_equal(puts_new(&services->puts, core->loop), 0);
 	assert_int_equal(ondemands_new(&services->ondemands, &ondemand), 0);
@@ -106,6 +110,7 @@ static inline void api_start(struct scripted_api *api)
 static inline void api_stop(struct scripted_api *api)
 {
 	puts_stop(api->services.puts);
+	history_stop(api->services.history);
 	core_quiet(&api->core.core);
 	ondemands_free(api->services.ondemands);
 	sched_cancel_waits(api->services.sched);
@@ -116,6 +121,7 @@ static inline void api_stop(struct scripted_api *api)
 	fresh_done(api->fresh);
 	puts_free(api->services.puts);
 	session_free(api->services.flamegraph);
+	history_free(api->services.history);
 	sched_free(api->services.sched);
 	accounting_free(api->services.accounting);
 	scripted_core_end(&api->core);
