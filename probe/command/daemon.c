@@ -144,6 +144,7 @@ static void on_signal(void *arg)
 		return;
 	}
 	log_info("signal %u: stopping", info.ssi_signo);
+	history_cancel(daemon->services.history); /* the last windows don't wait for questions */
 	daemon->closing = (struct loop_timer){
 		.expired = closing_takes_too_long, .arg = daemon, .name = "daemon"};
 	loop_timer_set(daemon->core.loop, &daemon->closing, loop_now_ns() + CLOSING_NS);
@@ -255,6 +256,7 @@ static void tear_down(struct daemon *daemon)
 	if (daemon->core.engine)
 		engine_forget(daemon->core.engine, daemon);
 	puts_stop(daemon->services.puts);
+	history_cancel(daemon->services.history);
 	history_stop(daemon->services.history);
 	core_quiet(&daemon->core);
 	/* Requests that wait for a profile are answered before the server is freed. */
@@ -265,7 +267,6 @@ static void tear_down(struct daemon *daemon)
 		accounting_cancel_waits(daemon->services.accounting);
 	if (daemon->services.flamegraph)
 		session_cancel_fetches(daemon->services.flamegraph);
-	history_cancel(daemon->services.history);
 	server_free(daemon->server);
 	fresh_done(daemon->fresh);
 	puts_free(daemon->services.puts);

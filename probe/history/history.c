@@ -12,7 +12,8 @@
 #include "history/history_state.h"
 #include "profile/render.h"
 
-#define LIMIT_NS (60 * NS_PER_S) /* of a job, but all jobs here are without limit */
+#define CLOCK_STEP_NS (5 * NS_PER_S)
+#define LIMIT_NS      (60 * NS_PER_S) /* of a job, but all jobs here are without limit */
 
 /* ---- the store's life ---- */
 
@@ -29,6 +30,7 @@ struct store_job {
 void history_note(struct history *history, const struct history_seen *seen)
 {
 	history->stats.counts = seen->counts;
+	history->stats.counts.failed += history->unpacked;
 	history->stats.files = seen->files;
 }
 
@@ -64,6 +66,7 @@ static void open_done(struct job *job, bool finished)
 	if (opening->error == 0)
 		return;
 	history->is_on = history->stats.is_on = false;
+	history->stats.limit_bytes = 0;
 	snprintf(history->stats.failure, sizeof(history->stats.failure), "%.255s",
 		 opening->why.text[0] ? opening->why.text : strerror(-opening->error));
 	log_error("no history is kept: %s", history->stats.failure);
@@ -84,7 +87,7 @@ int history_new(struct history **ret, const struct history_setup *setup)
 	if (r == 0) {
 		history->bulk = setup->bulk;
 		history->options = setup->options;
-		history->stats.limit_bytes = (uint64_t)setup->options.limits.bytes;
+		history->said = (struct rate){.every_ns = 60 * NS_PER_S, .burst = 4};
 		history->state_dir = strdup(setup->state_dir ? setup->state_dir : "");
 		r = history->state_dir
 			    ? worker_new(&history->worker, setup->loop, "history", LIMIT_NS)
@@ -99,6 +102,7 @@ int history_new(struct history **ret, const struct history_setup *setup)
 		return r;
 	}
 	history->is_on = history->stats.is_on = true;
+	history->stats.limit_bytes = (uint64_t)setup->options.limits.bytes;
 	*opening = (struct store_job){
 		.job = {.run = open_run,
 			.done = open_done,
@@ -170,7 +174,8 @@ void history_set_limits(struct history *history, const struct history_limits *li
 		log_error("history keeps its limits: no memory");
 		return;
 	}
-	history->stats.limit_bytes = (uint64_t)limits->bytes;
+	if (history->is_on)
+		history->stats.limit_bytes = (uint64_t)limits->bytes;
 	*setting = (struct store_job){
 		.job = {.run = limits_run,
 			.done = limits_done,
@@ -199,25 +204,29 @@ struct window_job {
 	} parts[PARTS];
 	void (*done)(void *arg);
 	void *arg;
+	uint64_t steady_ns; /* how long it lasted by a clock that nobody sets */
 	bool is_packed;
 	struct history_seen seen;
 };
 
 /* Packs a profile. In a job of the bulk worker. */
-int history_pack_profile(const struct profile *profile, struct history_head *head,
-			 struct buf *payload)
+int history_pack_profile(const struct profile *profile, uint64_t steady_ns,
+			 struct history_head *head, struct buf *payload)
 {
 	_cleanup_profile_ struct profile *copy = NULL;
 	struct frames_columns columns = {0};
 	struct profile_meta meta;
 	uint64_t length =
 		profile->until > profile->from ? (uint64_t)(profile->until - profile->from) : 0;
-	uint64_t length_ms = length / NS_PER_MS;
 
+	/* The clock was set ahead meanwhile: such a time never was. */
+	if (length > steady_ns + CLOCK_STEP_NS)
+		length = steady_ns;
+	uint64_t length_ms = length / NS_PER_MS;
 	profile_describe(profile, TREE_ROOT, NULL, &meta);
 	*head = (struct history_head){
-		.from = profile->from,
-		.until = profile->from + (int64_t)length,
+		.from = profile->until - (int64_t)length,
+		.until = profile->until,
 		.covered_ns = length,
 		.squares_ms2 = length_ms * length_ms,
 		.windows = 1,
@@ -252,10 +261,9 @@ static void pack_window(struct window_job *window)
 
 		if (!profile)
 			continue;
-		snprintf(part->series, sizeof(part->series), "%s",
-			 view_get(profile->probe, profile->view)->folder);
 		part->payload = (struct buf)BUF_INIT(2 * HISTORY_PAYLOAD_MAX);
-		part->error = history_pack_profile(profile, &part->head, &part->payload);
+		part->error = history_pack_profile(profile, window->steady_ns, &part->head,
+						   &part->payload);
 	}
 }
 
@@ -299,14 +307,20 @@ static void free_window(struct job *job)
 	free(window);
 }
 
-static void tell_failure(const struct window_job *window, int error)
+static void tell_failure(struct history *history, const char *series, int error)
 {
-	struct history *history = window->history;
-
 	snprintf(history->stats.failure, sizeof(history->stats.failure),
-		 "a window of %s is missing in history: %s", window->parts[0].series,
-		 strerror(-error));
-	log_error("%s", history->stats.failure);
+		 "a window of %s is missing in history: %s", series, strerror(-error));
+	if (rate_take(&history->said, loop_now_ns()))
+		log_error("%s", history->stats.failure);
+}
+
+/* Counts and tells a window that never came to the worker. */
+static void lose_window(struct history *history, const char *series, int error)
+{
+	history->unpacked++;
+	history->stats.counts.failed++;
+	tell_failure(history, series, error);
 }
 
 static void window_done(struct job *job, bool finished);
@@ -317,7 +331,7 @@ static void go_on_writing(struct window_job *packed)
 	struct window_job *writing = malloc(sizeof(*writing));
 
 	if (!writing) {
-		tell_failure(packed, -ENOMEM);
+		lose_window(packed->history, packed->parts[0].series, -ENOMEM);
 		packed->done(packed->arg);
 		return;
 	}
@@ -325,7 +339,8 @@ static void go_on_writing(struct window_job *packed)
 	writing->is_packed = true;
 	writing->job = (struct job){
 		.run = window_run, .done = window_done, .free = free_window, .unlimited = true};
-	packed->window = NULL;
+	profile_unref(packed->window); /* its tree is large, and isn't needed any more */
+	packed->window = writing->window = NULL;
 	memset(packed->parts, 0, sizeof(packed->parts));
 	worker_submit(writing->history->worker, &writing->job);
 }
@@ -340,9 +355,12 @@ static void window_done(struct job *job, bool finished)
 	}
 	if (finished)
 		history_note(window->history, &window->seen);
-	for (int i = 0; i < PARTS; i++) {
-		if (!finished || window->parts[i].error)
-			tell_failure(window, finished ? window->parts[i].error : -EAGAIN);
+	if (!finished)
+		lose_window(window->history, window->parts[0].series, -EAGAIN);
+	for (int i = 0; finished && i < PARTS; i++) {
+		if (window->parts[i].error)
+			tell_failure(window->history, window->parts[i].series,
+				     window->parts[i].error);
 	}
 	window->done(window->arg);
 }
@@ -351,8 +369,10 @@ int history_add(struct history *history, struct profile *window, void (*done)(vo
 {
 	struct window_job *packing = calloc(1, sizeof(*packing));
 
-	if (!packing)
+	if (!packing) {
+		lose_window(history, view_get(window->probe, window->view)->folder, -ENOMEM);
 		return -ENOMEM;
+	}
 	*packing = (struct window_job){
 		.job = {.run = window_run,
 			.done = window_done,
@@ -363,6 +383,15 @@ int history_add(struct history *history, struct profile *window, void (*done)(vo
 		.done = done,
 		.arg = arg,
 	};
+	packing->steady_ns = loop_now_ns() - window->began_ns;
+	for (int i = 0; i < PARTS; i++) {
+		const struct profile *profile = part_of(window, i);
+
+		/* An event's names change on the loop's thread. */
+		if (profile)
+			snprintf(packing->parts[i].series, HISTORY_SERIES_BYTES, "%s",
+				 view_get(profile->probe, profile->view)->folder);
+	}
 	worker_submit(history->bulk, &packing->job);
 	return 0;
 }

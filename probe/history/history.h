@@ -29,7 +29,7 @@ struct history_setup {
 /* Creates it, and opens what there is, in a job. The caller owns *ret. Returns 0 or -ENOMEM. */
 int history_new(struct history **ret, const struct history_setup *setup);
 
-/* Waits for the jobs that touch the disk: windows that were added are written then. */
+/* Waits for the job that runs. What else was added is lost: who adds waits for done(). */
 void history_stop(struct history *history);
 void history_free(struct history *history);
 
@@ -87,6 +87,8 @@ struct history_ask {
 	bool runs; /* the last one of them is of the window that hasn't ended */
 
 	/* private */
+	char series[HISTORY_SERIES_BYTES];
+	uint64_t steady_ns; /* how long the running window has lasted */
 	struct history *history;
 	struct history_ask *next;
 	struct history_head running_head;
@@ -98,7 +100,7 @@ struct history_ask {
  */
 int history_submit(struct history *history, const struct history_ask *question);
 
-/* Ends questions under way, for shutdown when no job is done any more: they get -ECANCELED. */
+/* Ends questions under way, and those that come later, as the daemon ends: they get -ECANCELED. */
 void history_cancel(struct history *history);
 
 struct history_stats {

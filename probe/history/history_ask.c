@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Questions: the window that runs is packed by the bulk worker, then the disk is read. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +12,6 @@
 
 #define BY_WINDOWS_NS (6 * 3600 * (int64_t)NS_PER_S)
 
-static const char *series_of(const struct history_ask *ask)
-{
-	return view_get(ask->probe, ask->view)->folder;
-}
-
 static bool has_side(const struct history_ask *ask, enum history_side side)
 {
 	return side == HISTORY_AFTER || ask->compares;
@@ -25,9 +21,7 @@ static bool has_side(const struct history_ask *ask, enum history_side side)
 
 static bool is_in_range(const struct history_head *head, const struct history_range *range)
 {
-	int64_t middle = head->from + (head->until - head->from) / 2;
-
-	return head->windows && middle >= range->from && middle < range->until;
+	return head->windows && history_range_has(range, head);
 }
 
 static void pack_running(struct history_ask *ask)
@@ -36,8 +30,8 @@ static void pack_running(struct history_ask *ask)
 		ask->view == VIEW_SECOND ? ask->running->second : ask->running;
 
 	if (running)
-		ask->error =
-			history_pack_profile(running, &ask->running_head, &ask->running_payload);
+		ask->error = history_pack_profile(running, ask->steady_ns, &ask->running_head,
+						  &ask->running_payload);
 }
 
 /* Adds the window that hasn't ended, as if it were a record. */
@@ -78,7 +72,7 @@ static uint64_t shortest_period(const struct history_ask *ask)
 	for (int side = 0; side < HISTORY_SIDES; side++) {
 		if (!has_side(ask, side))
 			continue;
-		shortest = history_store_period(&ask->history->store, series_of(ask),
+		shortest = history_store_period(&ask->history->store, ask->series,
 						&ask->ranges[side], shortest);
 		if (is_in_range(running, &ask->ranges[side]) && running->period_ns &&
 		    running->period_ns < shortest)
@@ -92,7 +86,7 @@ static int blend_side(struct history_ask *ask, enum history_side side, struct bl
 	blend->side = side;
 	blend->filter = ask->filters[side];
 	blend->period_ns = shortest_period(ask);
-	int r = history_store_blend(&ask->history->store, series_of(ask), &ask->ranges[side],
+	int r = history_store_blend(&ask->history->store, ask->series, &ask->ranges[side],
 				    coarsest_of(ask, side), blend, &ask->damaged);
 	/* Of a probe whose first window runs there is nothing on disk yet. */
 	if (r == 0 || (r == -ENOENT && ask->running))
@@ -209,7 +203,7 @@ static int add_row(struct history_ask *ask, const struct history_entry *entry)
 static int read_windows(struct history_ask *ask)
 {
 	const struct history_series *series =
-		history_index_find(&ask->history->store.index, series_of(ask), false);
+		history_index_find(&ask->history->store.index, ask->series, false);
 	const struct history_range *range = &ask->ranges[HISTORY_AFTER];
 	const struct history_entry **chosen = NULL;
 	int64_t count = series ? choose_rows(series, range, &chosen) : 0;
@@ -222,7 +216,8 @@ static int read_windows(struct history_ask *ask)
 		r = ask->heads ? 0 : -ENOMEM;
 	}
 	for (int64_t i = 0; r == 0 && i < count; i++)
-		r = add_row(ask, chosen[i]);
+		r = history_store_is_stopped(&ask->history->store) ? -ECANCELED
+								   : add_row(ask, chosen[i]);
 	if (r == 0 && ask->runs)
 		r = add_row(ask, NULL);
 	free(chosen);
@@ -340,16 +335,21 @@ int history_submit(struct history *history, const struct history_ask *question)
 
 	if (!history_is_on(history))
 		return -ENOENT;
+	if (history_store_is_stopped(&history->store))
+		return -ECANCELED;
 	ask = malloc(sizeof(*ask));
 	if (!ask)
 		return -ENOMEM;
 	*ask = *question;
 	ask->history = history;
+	/* An event's names change on the loop's thread. */
+	snprintf(ask->series, sizeof(ask->series), "%s", view_get(ask->probe, ask->view)->folder);
 	ask->running_payload = (struct buf)BUF_INIT(2 * HISTORY_PAYLOAD_MAX);
 	ask->next = history->asked;
 	history->asked = ask;
 	if (ask->running) {
 		profile_ref(ask->running);
+		ask->steady_ns = loop_now_ns() - ask->running->began_ns;
 		ask->job = (struct job){
 			.run = ask_run, .done = ask_done, .free = free_ask, .unlimited = true};
 		worker_submit(history->bulk, &ask->job);
@@ -361,11 +361,15 @@ int history_submit(struct history *history, const struct history_ask *question)
 
 void history_cancel(struct history *history)
 {
-	while (history && history->asked) {
-		struct history_ask *ask = history->asked;
+	if (!history)
+		return;
+	__atomic_store_n(&history->store.is_stopped, true, __ATOMIC_RELAXED);
+	while (history->asked) {
+		struct history_ask *ask = history->asked; /* its job may run: it isn't touched */
+		struct history_ask told = {
+			.wish = ask->wish, .compares = ask->compares, .error = -ECANCELED};
 
 		history->asked = ask->next;
-		ask->error = -ECANCELED;
-		ask->done(ask->arg, ask);
+		ask->done(ask->arg, &told);
 	}
 }

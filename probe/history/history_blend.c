@@ -95,7 +95,9 @@ struct blending {
 	struct blend *blend;
 	const struct frames_reader *reader;
 	unsigned wanted;
-	double scale; /* what a weight of the record is in the blend */
+	/* What a weight of the record is in the blend, and what rounding has left of those before.
+	 */
+	double scale, weight_left, events_left;
 	struct open_node *open;
 	size_t depth, capacity; /* open nodes */
 	uint32_t *frames;    /* by the record's frames: numbers in the tree, plus 1; 0: not yet */
@@ -204,22 +206,27 @@ static int make_nodes(const struct blending *blending)
 	return 0;
 }
 
-/* Returns a weight as the blend counts it. */
-static uint64_t scaled_weight(uint64_t weight, double scale)
+/* Returns a weight as the blend counts it. What rounding leaves goes to the next one, so that the
+ * sum of many is exact to one. */
+static uint64_t scaled_weight(uint64_t weight, double scale, double *left)
 {
-	return scale > 1 ? (uint64_t)llround((double)weight * scale) : weight;
+	if (scale <= 1)
+		return weight;
+	double exact = (double)weight * scale + *left, whole = floor(exact + 0.5);
+	*left = exact - whole;
+	return whole > 0 ? (uint64_t)whole : 0;
 }
 
 /* Takes the weight of the present node. */
-static int take_weight(const struct blending *blending, const struct frames_node *from)
+static int take_weight(struct blending *blending, const struct frames_node *from)
 {
 	struct blend *blend = blending->blend;
 	struct open_node *node = &blending->open[blending->depth - 1];
-	uint64_t self = scaled_weight(from->self, blending->scale);
-	uint64_t events = scaled_weight(from->events, blending->scale);
 
-	if ((node->met & blending->wanted) != blending->wanted || (!self && !events))
+	if ((node->met & blending->wanted) != blending->wanted || (!from->self && !from->events))
 		return 0;
+	uint64_t self = scaled_weight(from->self, blending->scale, &blending->weight_left);
+	uint64_t events = scaled_weight(from->events, blending->scale, &blending->events_left);
 	node->total += self;
 	blend->weight += self;
 	blend->events += events;
@@ -319,7 +326,8 @@ int blend_add(struct blend *blend, const struct history_head *head, struct histo
 	free(blending.open);
 	frames_reader_done(&reader);
 	history_head_add(&blend->sum, head);
-	blend->sum.weight += scaled_weight(head->weight, blending.scale) - head->weight;
+	double left = 0;
+	blend->sum.weight += scaled_weight(head->weight, blending.scale, &left) - head->weight;
 	if (head->period_ns && blend->period_ns)
 		blend->sum.period_ns = blend->period_ns;
 	blend->length += length;

@@ -225,6 +225,8 @@ static int scan_file(const struct head_scan *scan, const char *name)
 		return 0;
 	}
 	int r = add_row(files, &file, &number);
+	if (r == -ENOSPC)
+		return 0; /* of too many files the last ones are left alone */
 	return r < 0 ? r : scan_records(scan, fd, number, (uint64_t)status.st_size);
 }
 
@@ -344,7 +346,11 @@ static int make_file(struct history_files *files, const char *series, enum histo
 	_cleanup_close_ int fd = open_file(files, &file, O_WRONLY | O_CREAT | O_EXCL, &status);
 	if (fd == -EEXIST && drop_unreadable(files, &file))
 		fd = open_file(files, &file, O_WRONLY | O_CREAT | O_EXCL, &status);
-	int r = fd < 0 ? fd : add_row(files, &file, number);
+	if (fd < 0)
+		return fd;
+	int r = add_row(files, &file, number);
+	if (r < 0)
+		unlink_file(files, &file);
 	return r < 0 ? r : TAKE_FD(fd);
 }
 

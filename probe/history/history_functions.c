@@ -66,11 +66,11 @@ int64_t functions_find(struct functions *functions, enum frame_type type, const 
 		return -ENOMEM;
 	key[0] = (char)type;
 	memcpy(key + 1, name, len);
+	if (reserve_row(functions) < 0)
+		return -ENOMEM;
 	int64_t number = intern_add(functions->names, key, len + 1);
 	if (number < 0 || (size_t)number < functions->count)
 		return number;
-	if (reserve_row(functions) < 0)
-		return -ENOMEM;
 	functions->count++;
 	functions->now[number] = (struct function_now){0};
 	functions->rows[number] = (struct function_row){

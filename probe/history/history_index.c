@@ -19,16 +19,41 @@ void history_index_done(struct history_index *index)
 	*index = (struct history_index){0};
 }
 
+static struct history_series *append_series(struct history_index *index)
+{
+	if (array_grow(index->series, index->capacity, index->count + 1, 8) < 0)
+		return NULL;
+	index->series[index->count] = (struct history_series){0};
+	return &index->series[index->count++];
+}
+
+/* Returns a series that has no records any more: that of an event of long ago. */
+static struct history_series *find_empty(const struct history_index *index)
+{
+	for (size_t i = 0; i < index->count; i++) {
+		const struct history_series *series = &index->series[i];
+
+		if (!series->levels[HISTORY_WINDOW].count && !series->levels[HISTORY_BLOCK].count &&
+		    !series->levels[HISTORY_HOUR].count)
+			return &index->series[i];
+	}
+	return NULL;
+}
+
 struct history_series *history_index_find(struct history_index *index, const char *name, bool make)
 {
 	for (size_t i = 0; i < index->count; i++) {
 		if (strcmp(index->series[i].name, name) == 0)
 			return &index->series[i];
 	}
-	if (!make || strlen(name) >= HISTORY_SERIES_BYTES || index->count >= HISTORY_SERIES_MAX ||
-	    array_grow(index->series, index->capacity, index->count + 1, 8) < 0)
+	if (!make || strlen(name) >= HISTORY_SERIES_BYTES)
 		return NULL;
-	struct history_series *series = &index->series[index->count++];
+	struct history_series *series =
+		index->count < HISTORY_SERIES_MAX ? append_series(index) : find_empty(index);
+	if (!series)
+		return NULL;
+	for (int level = 0; level < HISTORY_LEVELS; level++)
+		free(series->levels[level].entries);
 	*series = (struct history_series){0};
 	snprintf(series->name, sizeof(series->name), "%s", name);
 	return series;
@@ -86,7 +111,7 @@ static bool lies_within(const struct history_head *head, const struct history_ra
 	return head->from >= range->from && head->until <= range->until;
 }
 
-static bool has_middle_in(const struct history_head *head, const struct history_range *range)
+bool history_range_has(const struct history_range *range, const struct history_head *head)
 {
 	int64_t middle = head->from + (head->until - head->from) / 2;
 
@@ -144,7 +169,7 @@ static void choose_level(const struct history_series *series, enum history_level
 		const struct history_entry *entry = &of->entries[i];
 		bool is_split = has_parts(series, level, &entry->head);
 		bool fits = is_split ? level <= coarsest && lies_within(&entry->head, range)
-				     : has_middle_in(&entry->head, range);
+				     : history_range_has(range, &entry->head);
 
 		if (fits && !is_covered(choice, before, &at, &entry->head))
 			add_chosen(choice, entry);

@@ -30,8 +30,10 @@ struct history_index {
 
 void history_index_done(struct history_index *index);
 
-/* Returns a series, which is made if `make`; borrowed until another is made. NULL: there is none,
- * or no memory, or as many as there may be. */
+/*
+ * Returns a series, which is made if `make`, in the place of an empty one where there are as many
+ * as there may be; borrowed until another is made. NULL: there is none, no room or no memory.
+ */
 struct history_series *history_index_find(struct history_index *index, const char *name, bool make);
 
 /* Adds a record. Returns 0; -ENOMEM; or -EINVAL: its windows' numbers are not behind those that the
@@ -46,6 +48,9 @@ void history_index_forget(struct history_index *index, const struct history_file
 struct history_range {
 	int64_t from, until;
 };
+
+/* Returns whether a record's middle is in the range. */
+bool history_range_has(const struct history_range *range, const struct history_head *head);
 
 /*
  * Lists the records that have the windows of a range, each window once, in the order of their

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "history/history.h"
+#include "loop/rate.h"
 
 /* What a job of the worker saw, for the loop. */
 struct history_seen {
@@ -15,16 +16,20 @@ struct history {
 	struct history_options options;
 	char *state_dir;
 	bool is_on;
+	uint64_t unpacked; /* windows that never came to the worker */
+	struct rate said;  /* of failures in the log */
 	struct history_stats stats;
 	struct history_ask *asked; /* questions under way */
 
 	struct history_store store; /* of the worker's jobs */
 };
 
-/* Packs a profile into a payload and its head without a number. In a job of the bulk worker.
- * Returns 0 or a negative errno. */
-int history_pack_profile(const struct profile *profile, struct history_head *head,
-			 struct buf *payload);
+/*
+ * Packs a profile that has lasted so long into a payload and its head without a number. In a job of
+ * the bulk worker. Returns 0 or a negative errno.
+ */
+int history_pack_profile(const struct profile *profile, uint64_t steady_ns,
+			 struct history_head *head, struct buf *payload);
 
 /* Copy what was counted: in a job of the worker, and then on the loop's thread. */
 void history_look(const struct history *history, struct history_seen *seen);

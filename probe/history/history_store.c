@@ -21,11 +21,14 @@ static int take_record(void *arg, const struct history_file *file, const struct 
 	struct history_store *store = arg;
 	struct history_entry entry = {*head, *place};
 	struct history_series *series = history_index_find(&store->index, file->series, true);
-	int r = series ? history_series_add(series, file->level, &entry) : -ENOMEM;
+	bool has_no_room = !series && store->index.count >= HISTORY_SERIES_MAX;
+	int r = series	      ? history_series_add(series, file->level, &entry)
+		: has_no_room ? -EINVAL
+			      : -ENOMEM;
 
 	if (r != -EINVAL)
 		return r;
-	store->counts.damaged++; /* a second daemon's, or a copy */
+	store->counts.damaged++; /* a second daemon's, a copy, or one of too many series */
 	return 0;
 }
 
@@ -63,6 +66,11 @@ void history_store_done(struct history_store *store)
 	history_index_done(&store->index);
 	history_files_free(store->files);
 	store->files = NULL;
+}
+
+bool history_store_is_stopped(const struct history_store *store)
+{
+	return __atomic_load_n(&store->is_stopped, __ATOMIC_RELAXED);
 }
 
 static int add_record(struct history_store *store, const char *name, enum history_level level,
@@ -112,6 +120,21 @@ int history_store_blend_entry(struct history_store *store, const struct history_
 	return 0;
 }
 
+/* Replaces a tree of more than `max_nodes` nodes by one of half as many. */
+static int shrink_tree(struct blend *blend, size_t max_nodes)
+{
+	struct tree *smaller;
+
+	if (!blend->tree || tree_count(blend->tree) <= max_nodes)
+		return 0;
+	int r = tree_within(&smaller, blend->tree, max_nodes / 2, NAME_BYTES);
+	if (r < 0)
+		return r;
+	tree_free(blend->tree);
+	blend->tree = smaller;
+	return 0;
+}
+
 static void tree_end(struct blend *blend)
 {
 	tree_free(blend->tree);
@@ -131,15 +154,23 @@ static int merge_records(struct history_store *store, const char *name, enum his
 
 	if (r == 0)
 		r = functions_new(&blend.functions);
-	for (size_t i = 0; r == 0 && i < count; i++)
+	for (size_t i = 0; r == 0 && i < count; i++) {
 		r = history_store_blend_entry(store, &entries[i], &blend, &damaged);
+		if (r == -ENOSPC) { /* its part is missing; it would be tried for ever */
+			store->counts.damaged++;
+			r = 0;
+		}
+		if (r == 0)
+			r = shrink_tree(&blend, 4 * max_nodes);
+	}
 	if (r < 0)
 		return r;
 	/* It stands for all, also for the damaged ones: they are not looked at again. */
 	if (!blend.sum.windows)
 		blend.sum = (struct history_head){.from = entries[0].head.from,
 						  .until = entries[0].head.until,
-						  .begun = entries[0].head.begun};
+						  .begun = entries[0].head.begun,
+						  .period_ns = entries[0].head.period_ns};
 	blend.sum.first = entries[0].head.first;
 	blend.sum.last = entries[count - 1].head.last;
 	r = blend_pack(&blend, max_nodes, &blend.sum, &payload);
@@ -180,10 +211,9 @@ static size_t next_run(const struct history_series *series, enum history_level l
 	uint64_t done = next->count ? next->entries[next->count - 1].head.last : 0;
 	size_t count = 0;
 
-	for (*first = 0; *first < of->count; ++*first) {
-		if (!next->count || of->entries[*first].head.first > done)
-			break;
-	}
+	*first = of->count;
+	while (*first && (!next->count || of->entries[*first - 1].head.first > done))
+		--*first;
 	while (*first + count < of->count && count < WINDOWS_MAX &&
 	       are_together(&of->entries[*first], &of->entries[*first + count], level))
 		count++;
@@ -235,20 +265,6 @@ void history_store_trim(struct history_store *store)
 
 /* ---- reading ---- */
 
-static int shrink_tree(struct blend *blend)
-{
-	struct tree *smaller;
-
-	if (!blend->tree || tree_count(blend->tree) < NODES_READ)
-		return 0;
-	int r = tree_within(&smaller, blend->tree, NODES_READ / 2, NAME_BYTES);
-	if (r < 0)
-		return r;
-	tree_free(blend->tree);
-	blend->tree = smaller;
-	return 0;
-}
-
 uint64_t history_store_period(struct history_store *store, const char *name,
 			      const struct history_range *range, uint64_t shortest)
 {
@@ -280,7 +296,9 @@ int history_store_blend(struct history_store *store, const char *name,
 	for (int64_t i = 0; r == 0 && i < count; i++) {
 		r = history_store_blend_entry(store, chosen[i], blend, damaged);
 		if (r == 0)
-			r = shrink_tree(blend);
+			r = shrink_tree(blend, NODES_READ);
+		if (history_store_is_stopped(store))
+			r = -ECANCELED;
 	}
 	free(chosen);
 	return r;

@@ -27,12 +27,15 @@ struct history_store {
 	int64_t begun;	    /* ns since 1970 */
 	uint64_t steady_ns; /* CLOCK_MONOTONIC when the other clock was set last, or at the start */
 	int64_t offset;	    /* difference of the clocks then */
+	bool is_stopped;    /* any thread sets it, atomically: readings end with -ECANCELED */
 };
 
 /* Opens it. Returns 0, or a negative errno and a sentence in `why`; history_store_done() is called
  * in any case. `store` is zeros but for its limits. */
 int history_store_open(struct history_store *store, const char *state_dir, struct why *why);
 void history_store_done(struct history_store *store);
+
+bool history_store_is_stopped(const struct history_store *store);
 
 /* Adds a window. Its head gets a number; `payload` is packed. Returns 0 or a negative errno. */
 int history_store_add(struct history_store *store, const char *series, struct history_head *head,

@@ -7,8 +7,11 @@
 #include "base/cleanup.h"
 #include "base/trim.h"
 #include "output/diff/difference.h"
+#include "stack/tree_rest.h"
 
 #define CONTENT_MAX (256u * 1024 * 1024)
+#define TEXT_MAX    (64u * 1024 * 1024) /* of a side: both are held at a time */
+#define NODES_MAX   65536u		/* a picture shows no more of a side */
 
 static int add_to_picture(void *arg, struct buf *out)
 {
@@ -25,12 +28,17 @@ static int read_side(const struct render_difference *render, struct profile *pro
 {
 	static const char padding[STACKS_PADDING];
 	struct profile_meta meta;
+	_cleanup_tree_ struct tree *smaller = NULL;
+	int r = 0;
 
 	if (render->events)
 		profile_show_events(profile);
 	profile_describe(profile, TREE_ROOT, render->host, &meta);
 	meta.header = true;
-	int r = folded_write(profile->tree, TREE_ROOT, &meta, text);
+	if (tree_count(profile->tree) > NODES_MAX)
+		r = tree_within(&smaller, profile->tree, NODES_MAX, TEXT_MAX);
+	if (r == 0)
+		r = folded_write(smaller ? smaller : profile->tree, TREE_ROOT, &meta, text);
 	if (r < 0)
 		return r;
 	size_t bytes = text->len;
@@ -40,7 +48,7 @@ static int read_side(const struct render_difference *render, struct profile *pro
 
 static int draw_difference(struct render_difference *render)
 {
-	_cleanup_buf_ struct buf before = BUF_INIT(CONTENT_MAX), after = BUF_INIT(CONTENT_MAX);
+	_cleanup_buf_ struct buf before = BUF_INIT(TEXT_MAX), after = BUF_INIT(TEXT_MAX);
 	struct stacks_svg svg = {
 		.form = render->form,
 		.width = PICTURE_WIDTH,

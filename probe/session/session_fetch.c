@@ -151,9 +151,11 @@ static void history_drained(void *arg)
 
 int session_ask_history(struct session *session, const struct history_ask *question)
 {
-	bool collects = session->subscriber &&
-			subscriber_profile(session->subscriber, question->probe) &&
-			!view_is_held(question->view);
+	const struct profile *running =
+		session->subscriber ? subscriber_profile(session->subscriber, question->probe)
+				    : NULL;
+	bool collects = running && (question->ranges[HISTORY_AFTER].until > running->from ||
+				    question->ranges[HISTORY_BEFORE].until > running->from);
 	struct history_fetch *fetch;
 
 	if (!history_is_on(session->setup.history) || !collects)

@@ -169,6 +169,8 @@ static void window_ends(void *arg)
 {
 	struct session *session = arg;
 
+	if (!session->sends && !history_is_on(session->setup.history))
+		return; /* history could not be opened */
 	arm_window_timer(session);
 	engine_drain(session->setup.engine, window_read, session);
 }

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-#define TIME_MAX_S 8000000000LL /* the year 2223: in ns it fits into 63 bits */
+#define TIME_MAX_S 4000000000LL /* the year 2096: sums of two fit into 63 bits, in ns */
 
 bool query_is_number(long long value, long long max)
 {
@@ -45,6 +45,8 @@ bool query_time(const char *text, int64_t now, int64_t *ns)
 	}
 	int64_t given = (int64_t)seconds * (int64_t)NS_PER_S + part;
 	*ns = is_before ? now - given : given;
+	if (*ns < 0)
+		*ns = 0;
 	return !*end;
 }
 

@@ -37,8 +37,8 @@ static void write_range(struct json *json, const char *key, const struct history
 			const struct history_head *sum)
 {
 	json_object(json, key);
-	json_seconds(json, "from", (uint64_t)range->from);
-	json_seconds(json, "until", (uint64_t)range->until);
+	json_seconds(json, "from", range->from > 0 ? (uint64_t)range->from : 0);
+	json_seconds(json, "until", range->until > 0 ? (uint64_t)range->until : 0);
 	if (sum) {
 		json_seconds(json, "covered", sum->covered_ns);
 		json_numbers(json, {"windows", sum->windows}, {"weight", sum->weight},

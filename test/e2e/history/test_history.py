@@ -159,10 +159,10 @@ def test_a_regression_is_the_first_of_what_changed(keeper, start):
     daemon = keeper(window=1)
     target = start("paced", 20, 15, 10, 8)
     daemon.profile("^paced$", frequency=HZ)
-    wait_windows(daemon, 14)
+    wait_windows(daemon, 20)
     between = time.time()
     os.kill(target.pid, signal.SIGUSR1)
-    wait_windows(daemon, 14, **{"from": between + 1, "until": between + 100})
+    wait_windows(daemon, 20, **{"from": between + 1, "until": between + 100})
     until = time.time()
     # Equal times before it: nothing.
     first = ended(daemon)[1]["from"]
