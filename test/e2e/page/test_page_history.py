@@ -1,7 +1,5 @@
 """The page's time line: a range by mouse, keys and address, and what changed in it."""
-import os
 import re
-import signal
 import time
 
 import pytest
@@ -86,31 +84,6 @@ def test_gaps_are_told_and_lost_time_is_not_filled_in(kept, opened):
         open_history(page)
         told = page.wait("#history .range", r"(\d+) s without")
         assert abs(int(told[1]) - gap) <= 2
-
-
-@pytest.mark.alone("its program burns for a time of its own clock")
-def test_what_changed_is_a_list_and_the_rest_stays_grey(keeper, start, opened):
-    daemon = keeper(window=1)
-    target = start("paced", 20, 15, 10, 8)
-    daemon.profile("^paced$", frequency=HZ)
-    first = wait_windows(daemon, 12)[1]["from"]
-    between = time.time()
-    os.kill(target.pid, signal.SIGUSR1)
-    wait_windows(daemon, 12, **{"from": between + 1, "until": between + 100})
-    length = min(time.time() - between - 1, between - first)
-    until = between + 1 + length
-    with opened(daemon, f"source=range&probe=oncpu&from={until - length}&until={until}&against=before&colour=change") as page:
-        page.key("b")
-        page.wait("#history caption", r"functions changed beyond noise")
-        rows = page.texts("#history tbody tr")
-        assert "part_b" in rows[0] and "+" in rows[0], rows
-        assert not any(name in row for row in rows for name in ("part_a", "part_c", "part_d")), rows
-        page.click("#history tbody button")
-        page.wait("#function-name", "part_b")
-        page.do("tab=graph")
-        page.tab.run("document.querySelector('#history [name=against]').value = ''")
-        page.tab.run("document.querySelector('#history [name=against]').dispatchEvent(new Event('change'))")
-        wait_for(lambda: not page.shows("#history tbody tr"), why="nothing is compared any more")
 
 
 def test_without_a_history_the_page_says_so(keeper, opened):

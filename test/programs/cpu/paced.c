@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * paced MS MS MS MS: each 100 ms, until it is ended, part_a to part_d burn so many ms of CPU time
+ * paced MS MS MS MS: each 103 ms, until it is ended, part_a to part_d burn so many ms of CPU time
  * each. At SIGUSR1 part_b becomes 20 % slower, as a regression would.
  */
 #include <signal.h>
@@ -8,7 +8,7 @@
 
 #include "burn.h"
 
-#define ROUND_NS 100000000u
+#define ROUND_NS 103000000u /* no lock step with a sampling clock */
 
 static volatile sig_atomic_t is_slower;
 
