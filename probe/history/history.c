@@ -222,6 +222,8 @@ int history_pack_profile(const struct profile *profile, uint64_t steady_ns,
 	/* The clock was set ahead meanwhile: such a time never was. */
 	if (length > steady_ns + CLOCK_STEP_NS)
 		length = steady_ns;
+	if (view_is_held(profile->view))
+		length = 0; /* a state has none */
 	uint64_t length_ms = length / NS_PER_MS;
 	profile_describe(profile, TREE_ROOT, NULL, &meta);
 	*head = (struct history_head){
@@ -231,6 +233,7 @@ int history_pack_profile(const struct profile *profile, uint64_t steady_ns,
 		.squares_ms2 = length_ms * length_ms,
 		.windows = 1,
 		.period_ns = meta.by_period ? profile->period_ns : 0,
+		.is_state = view_is_held(profile->view),
 		.weight = profile->weight,
 		.events = profile->events,
 		.samples = profile->samples,

@@ -118,6 +118,7 @@ static int read_profile(struct history_ask *ask, enum history_side side)
 	if (blend.sum.windows) {
 		made->from = blend.sum.from;
 		made->until = blend.sum.until;
+		made->covered_ns = blend.sum.covered_ns;
 	}
 	made->period_ns = blend.sum.period_ns;
 	made->weight = blend.weight;

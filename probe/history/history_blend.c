@@ -328,6 +328,9 @@ int blend_add(struct blend *blend, const struct history_head *head, struct histo
 	history_head_add(&blend->sum, head);
 	double left = 0;
 	blend->sum.weight += scaled_weight(head->weight, blending.scale, &left) - head->weight;
+	left = 0;
+	blend->sum.truncated +=
+		scaled_weight(head->truncated, blending.scale, &left) - head->truncated;
 	if (head->period_ns && blend->period_ns)
 		blend->sum.period_ns = blend->period_ns;
 	blend->length += length;

@@ -47,6 +47,7 @@ void history_head_add(struct history_head *sum, const struct history_head *more)
 	sum->squares_ms2 += more->squares_ms2;
 	sum->windows += more->windows;
 	sum->period_ns = more->period_ns;
+	sum->is_state |= more->is_state;
 	sum->weight += more->weight;
 	sum->events += more->events;
 	sum->samples += more->samples;

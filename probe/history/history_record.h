@@ -21,6 +21,7 @@ struct history_head {
 	uint64_t squares_ms2; /* sum of the squares of these lengths, ms^2 */
 	uint64_t windows;     /* number of them */
 	uint64_t period_ns;   /* time that a sample stands for; 0: the weight isn't of samples */
+	uint64_t is_state;    /* 1: what is held at `until`, not what came in a time */
 	uint64_t weight, events, samples, left_out, lost, truncated, processes;
 	uint64_t packed, raw; /* bytes of the payload, as it is in the file, and unpacked */
 };

@@ -141,6 +141,12 @@ static void tree_end(struct blend *blend)
 	functions_free(blend->functions);
 }
 
+/* Returns the first of `count` records that is blended: of states the last one stands for all. */
+static size_t first_blended(const struct history_entry *entries, size_t count)
+{
+	return count && entries[count - 1].head.is_state ? count - 1 : 0;
+}
+
 /* Puts `count` records of a level together into one of the next level. */
 static int merge_records(struct history_store *store, const char *name, enum history_level level,
 			 const struct history_entry *entries, size_t count)
@@ -154,7 +160,7 @@ static int merge_records(struct history_store *store, const char *name, enum his
 
 	if (r == 0)
 		r = functions_new(&blend.functions);
-	for (size_t i = 0; r == 0 && i < count; i++) {
+	for (size_t i = first_blended(entries, count); r == 0 && i < count; i++) {
 		r = history_store_blend_entry(store, &entries[i], &blend, &damaged);
 		if (r == -ENOSPC) { /* its part is missing; it would be tried for ever */
 			store->counts.damaged++;
@@ -170,7 +176,8 @@ static int merge_records(struct history_store *store, const char *name, enum his
 		blend.sum = (struct history_head){.from = entries[0].head.from,
 						  .until = entries[0].head.until,
 						  .begun = entries[0].head.begun,
-						  .period_ns = entries[0].head.period_ns};
+						  .period_ns = entries[0].head.period_ns,
+						  .is_state = entries[0].head.is_state};
 	blend.sum.first = entries[0].head.first;
 	blend.sum.last = entries[count - 1].head.last;
 	r = blend_pack(&blend, max_nodes, &blend.sum, &payload);
@@ -293,7 +300,8 @@ int history_store_blend(struct history_store *store, const char *name,
 		return -ENOENT;
 	int64_t count = history_series_choose(series, range, coarsest, &chosen);
 	int r = count < 0 ? (int)count : 0;
-	for (int64_t i = 0; r == 0 && i < count; i++) {
+	bool is_state = count > 0 && chosen[count - 1]->head.is_state;
+	for (int64_t i = is_state ? count - 1 : 0; r == 0 && i < count; i++) {
 		r = history_store_blend_entry(store, chosen[i], blend, damaged);
 		if (r == 0)
 			r = shrink_tree(blend, NODES_READ);

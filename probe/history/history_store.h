@@ -57,7 +57,8 @@ uint64_t history_store_period(struct history_store *store, const char *series,
 			      const struct history_range *range, uint64_t shortest);
 
 /*
- * Blends a series' records of a range, as history_series_choose() chooses them. Damaged ones are
+ * Blends a series' records of a range, as history_series_choose() chooses them; of states (what is
+ * held) the last one alone. Damaged ones are
  * left out and counted in *damaged. A tree that becomes too large is replaced by a smaller one
  * (stack/tree_rest.h), so blend->tree is the caller's to free afterwards. Returns 0; -ENOENT: there
  * is no such series; or a negative errno.

@@ -66,7 +66,7 @@ export class Colours {
 		const kind = KINDS[frames.kinds[frame]], module = frames.modules[frame];
 
 		if (this.way === 'change') { /* what is within noise is grey */
-			const part = frames.changes?.get(frames.label(frame)) ?? 0;
+			const part = frames.changeOf(frame);
 
 			return part ? this.shades[part > 0 ? 'g' : 's'][Math.min(9, Math.floor(10 * Math.abs(part)))] : this.shades.u[0];
 		}

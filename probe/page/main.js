@@ -12,7 +12,7 @@ import {readView, writeView} from './view.js';
 const ROLES = ['metrics', 'own', 'read', 'profile', 'admin'];
 const get = (selector) => document.querySelector(selector);
 const view = readView(location.hash), BEGAN = 'stackprobe-began';
-let host = null, panel, probes, processes, taking, timeline;
+let host = null, panel, probes, processes, taking, timeline, resting = 0;
 
 const may = (role) => host && ROLES.indexOf(host.role) >= ROLES.indexOf(role);
 
@@ -35,11 +35,13 @@ function keep() {
 async function alone(work) {
 	if (may('admin'))
 		return work();
-	processes.stop();
+	if (!resting++)
+		processes?.stop();
 	try {
 		return await work();
 	} finally {
-		processes.start();
+		if (!--resting)
+			processes?.start();
 	}
 }
 
@@ -57,12 +59,16 @@ async function pidsOf(row) {
 const beginning = () => [view.source, view.probe, view.pids, view.seconds, view.from, view.until, view.against].join();
 
 /* Looks at some processes: of what was done to the profile before, search and colours stay. */
-function look(source, pids, of, probe = get('[name=probe]').value) {
+function look(source, pids, of, probe = get('[name=probe]').value, range = {from: '', until: '', against: ''}) {
 	if (['live', 'range'].includes(source) && probe.includes('+')) {
 		say('That is for one probe at a time.', true);
 		return;
 	}
-	Object.assign(view, {source, probe, pids, of, seconds: '10', zoom: [], steps: [], function: ''});
+	if (source === 'range' && pids.includes(',')) {
+		say('A range is of one process, or of all.', true);
+		return;
+	}
+	Object.assign(view, {source, probe, pids, of, seconds: '10', ...range}, source !== 'range' && {zoom: [], steps: [], function: ''});
 	get('[name=pid]').value = /^\d+$/.test(pids) ? pids : '';
 	if (view.tab === 'tree')
 		view.tab = 'graph';
@@ -74,8 +80,6 @@ function begin() {
 	get('#offer').hidden = true;
 	sessionStorage.setItem(BEGAN, beginning());
 	say('');
-	if (view.source !== 'range')
-		timeline?.load(); /* of these processes */
 	if (view.source === 'open')
 		taking.open(view);
 	else if (view.source === 'range')
@@ -86,6 +90,7 @@ function begin() {
 		alone(() => taking.take({...view}));
 	else
 		taking.take({...view});
+	timeline?.follow();
 }
 
 /* A link may come from anybody: it shows what there is, but what it would begin waits for a click, unless this tab
@@ -142,8 +147,7 @@ const DOES = {
 		const section = get('#history');
 
 		section.open = !section.open;
-		if (section.open)
-			section.querySelector('canvas').focus();
+		section.querySelector(section.open ? 'canvas' : 'summary').focus();
 	},
 	help: () => get('#help').showModal(),
 	token: () => get('#token').showModal(),
@@ -194,7 +198,7 @@ function onKey(event) {
 
 	if (event.ctrlKey || event.altKey || event.metaKey || isField)
 		return;
-	if (key.startsWith('Arrow') && target.tagName === 'CANVAS') {
+	if (key.startsWith('Arrow') && target.closest('.graph')) {
 		panel.move(key, target);
 	} else if (key.startsWith('Arrow') && target.closest('[role=tablist]')) {
 		const tabs = Array.from(target.closest('[role=tablist]').children), step = key === 'ArrowRight' ? 1 : -1;
@@ -202,7 +206,7 @@ function onKey(event) {
 
 		panel.openTab(next.dataset.tab);
 		next.focus();
-	} else if (key === 'Enter' && target.tagName === 'CANVAS') {
+	} else if (key === 'Enter' && target.closest('.graph')) {
 		panel.act('zoom');
 	} else if (key === 'Escape' && !panel.parts.menu.hidden) {
 		panel.closeMenu();
@@ -237,6 +241,7 @@ function tellRole() {
 	get('#processes').hidden = !may('read');
 	get('#probes').hidden = !may('read');
 	get('#history').hidden = !may('read');
+	timeline?.load();
 }
 
 async function takeToken(event) {
@@ -318,10 +323,16 @@ async function start() {
 			offer();
 		panel.apply();
 	});
-	timeline = new TimeLine(get('#history'), {view, say, onFunction: (label) => panel.openFunction(panel.shown?.frames.find(label) ?? -1),
-		onRange: () => look('range', view.pids, view.of)});
+	timeline = new TimeLine(get('#history'), {view, say, alone, onRange: (probe, range) => look('range', view.pids, view.of, probe, range),
+		onFunction: (label) => {
+			const f = panel.shown?.frames.find(label) ?? -1;
+
+			if (f < 0)
+				say('It is not in this range any more.');
+			panel.openFunction(f);
+		}});
 	get('[name=probe]').addEventListener('change', (event) => {
-		view.probe = event.target.value;
+		timeline.probe = event.target.value;
 		timeline.load();
 	});
 	const isOpen = ['open', 'range'].includes(view.source) && view.probe;

@@ -114,7 +114,7 @@ export class Panel {
 	}
 
 	drawFacts() {
-		const {meta, weight} = this.shown, {parts} = this, seconds = meta.seconds ?? meta.until - meta.from;
+		const {meta, weight} = this.shown, {parts} = this, seconds = meta.seconds ?? meta.covered ?? meta.until - meta.from;
 		const facts = [amount(weight, meta.unit)];
 
 		if (meta.until > meta.from)
@@ -254,6 +254,10 @@ export class Panel {
 			words.push(line ? `${file}:${line}` : file);
 		if (at && profile.frames.modules[frame])
 			words.push(profile.frames.modules[frame]);
+		const change = at ? profile.frames.changeOf(frame) : 0;
+
+		if (change)
+			words.push(change > 0 ? 'more than before' : 'less than before');
 		parts.line.replaceChildren(named(profile.label(at)), ` · ${visible(words.join(' · '))}`);
 	}
 

@@ -68,6 +68,11 @@ export class Frames {
 		return number;
 	}
 
+	/* Returns how much a function changed, from -1 to 1: of a range that is compared with another; else 0. */
+	changeOf(frame) {
+		return this.isHead(frame) ? 0 : this.changes?.get(this.label(frame)) ?? 0;
+	}
+
 	label(frame) {
 		return this.labels[this.functionOf[frame]];
 	}

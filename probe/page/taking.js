@@ -94,19 +94,28 @@ export class Taking {
 	/* Shows a range of history, and what changed in it if it is compared with another. */
 	range({probe, pids, of, from, until, against}) {
 		return this.run(async (signal) => {
-			const query = [who(pids), `from=${from}`, `until=${until}`], before = rangeBefore({from, until, against});
+			const query = [who(pids), `from=${encodeURIComponent(from)}`, `until=${encodeURIComponent(until)}`];
+			const before = rangeBefore({from, until, against});
 
 			this.busy(`${probe}: a range of history`);
 			const profile = fromFrames(await getBytes(path(probe, 'frames', ...query), {signal}));
-			const told = against && await getJson(`/changes?${['top=1000', `probe=${encodeURIComponent(probe)}`, ...query,
-				`before_from=${before.from}`, `before_until=${before.until}`].filter(Boolean).join('&')}`, {signal});
 
 			if (signal.aborted)
 				return;
-			if (told)
-				profile.frames.changes = shares(told.changes);
-			this.compared(told || null);
-			this.tell(profile, {of, probe});
+			if (against) {
+				try {
+					const told = await getJson(`/changes?${['top=1000', `probe=${encodeURIComponent(probe)}`, ...query,
+						`before_from=${before.from}`, `before_until=${before.until}`].filter(Boolean).join('&')}`, {signal});
+
+					profile.frames.changes = shares(told.changes);
+					this.compared(told);
+				} catch (error) {
+					if (!signal.aborted)
+						this.say(error.message, true);
+				}
+			}
+			if (!signal.aborted)
+				this.tell(profile, {of, probe});
 		});
 	}
 

@@ -66,6 +66,7 @@ int profile_new_like(struct profile **ret, const struct profile *like, bool plac
 		profile_drop_places(made);
 	made->view = like->view;
 	made->until = like->until;
+	made->covered_ns = like->covered_ns;
 	made->weight = like->weight;
 	made->events = like->events;
 	made->samples = like->samples;
@@ -353,6 +354,7 @@ void profile_describe(const struct profile *profile, uint32_t start, const char 
 		.until = (time_t)(profile->until / (int64_t)NS_PER_S),
 		.from_ns = profile->from,
 		.until_ns = profile->until,
+		.covered_ns = profile->covered_ns,
 		.period_ns = profile->period_ns,
 		.events = profile->events,
 		.samples = profile->samples,

@@ -154,8 +154,9 @@ int session_ask_history(struct session *session, const struct history_ask *quest
 	const struct profile *running =
 		session->subscriber ? subscriber_profile(session->subscriber, question->probe)
 				    : NULL;
-	bool collects = running && (question->ranges[HISTORY_AFTER].until > running->from ||
-				    question->ranges[HISTORY_BEFORE].until > running->from);
+	bool collects = running && !view_is_held(question->view) &&
+			(question->ranges[HISTORY_AFTER].until > running->from ||
+			 question->ranges[HISTORY_BEFORE].until > running->from);
 	struct history_fetch *fetch;
 
 	if (!history_is_on(session->setup.history) || !collects)

@@ -102,6 +102,8 @@ static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
 	struct session *session = files->session;
 
 	for (int view = 0; view < VIEWS && error == 0; view++) {
+		if (profiles[view])
+			session_keep(session, profiles[view]);
 		if (profiles[view] && profiles[view]->weight)
 			write_files(session, profiles[view], &files->params);
 	}

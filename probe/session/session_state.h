@@ -68,7 +68,11 @@ struct session {
  */
 void session_arm_window(struct session *session, bool begins);
 
-/* The same, as one with the period's windows before it, which has ended. */
+/* Hands a window, or what is held now, to history. What fails is counted there. */
+void session_keep(struct session *session, struct profile *profile);
+
+/* Returns the window of a probe, which has ended, as one with those of its period before it; the
+ * caller owns it. NULL: no memory, it goes on. */
 struct profile *session_take_period(struct session *session, enum probe probe);
 
 /* Ends these probes' period, which was read: their profiles go to files, new ones begin. */

@@ -98,12 +98,11 @@ static void note_kept(void *arg)
 	session_check_closed(session);
 }
 
-/* Hands a window to history; one that fails is counted there. */
-static void keep_window(struct session *session, struct profile *window)
+void session_keep(struct session *session, struct profile *profile)
 {
 	struct history *history = session->setup.history;
 
-	if (history_is_on(history) && history_add(history, window, note_kept, session) == 0)
+	if (history_is_on(history) && history_add(history, profile, note_kept, session) == 0)
 		session->writing++;
 }
 
@@ -117,7 +116,7 @@ static struct profile *take_window(struct session *session, enum probe probe)
 	if (window && (window->weight || window->until > window->from)) {
 		if (session->sends && !(session->unsent & 1u << probe))
 			uploads_add(session->uploads, window, &session->applied);
-		keep_window(session, window);
+		session_keep(session, window);
 	}
 	if (window)
 		session->unsent &= ~(1u << probe);

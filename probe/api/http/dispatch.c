@@ -7,7 +7,7 @@
 
 #include "api/page/page_answer.h"
 #include "api/resource/debug_pprof.h"
-#include "api/resource/history_resource.h"
+#include "api/history/history_resource.h"
 #include "api/resource/state_file.h"
 #include "api/metrics/metrics.h"
 #include "api/metrics/metrics_pack.h"

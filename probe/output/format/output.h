@@ -27,6 +27,7 @@ struct profile_meta {
 	const char *host;	   /* NULL: unknown */
 	time_t from, until;	   /* CLOCK_REALTIME, s; 0: unknown */
 	int64_t from_ns, until_ns; /* `from` and `until` in ns */
+	uint64_t covered_ns;	   /* what of that was sampled; 0: all of it */
 	uint64_t period_ns;	   /* sampling period; 0: the probe doesn't sample by time */
 	uint64_t events, samples;  /* events, and the stacks taken for them; fewer if thinned */
 	bool by_period;		   /* a sample is a period of a CPU's clock */
@@ -46,6 +47,14 @@ struct profile_meta {
 	enum probe probe;
 	const struct records *records; /* weights by thread, for jsonl; NULL: unknown */
 };
+
+/* Returns how long was sampled, ns; 0: it isn't known. */
+static inline uint64_t profile_meta_length(const struct profile_meta *meta)
+{
+	if (meta->covered_ns || meta->until_ns <= meta->from_ns)
+		return meta->covered_ns;
+	return (uint64_t)(meta->until_ns - meta->from_ns);
+}
 
 /*
  * An output format. write() appends the subtree of node `start` (TREE_ROOT: the whole tree) to

@@ -20,6 +20,8 @@ static void write_header(const struct frames_columns *columns, const struct prof
 		json_text(&json, "host", meta->host);
 	json_seconds(&json, "from", (uint64_t)meta->from_ns);
 	json_seconds(&json, "until", (uint64_t)meta->until_ns);
+	if (meta->covered_ns)
+		json_seconds(&json, "covered", meta->covered_ns);
 	json_numbers(&json, {"period_ns", meta->by_period ? meta->period_ns : 0},
 		     {"samples", meta->samples}, {"left_out", meta->left_out}, {"lost", meta->lost},
 		     {"truncated", meta->truncated}, {"processes", meta->processes},

@@ -364,9 +364,8 @@ static void put_head(struct pprof_writer *writer)
 	put_value_type(writer, PROFILE_PERIOD_TYPE, shape->period_type, shape->period_unit);
 	pprof_put_number(writer, PROFILE_PERIOD, meta->period_ns);
 	pprof_put_number(writer, PROFILE_TIME_NANOS, (uint64_t)meta->from_ns);
-	if (meta->until_ns > meta->from_ns)
-		pprof_put_number(writer, PROFILE_DURATION_NANOS,
-				 (uint64_t)(meta->until_ns - meta->from_ns));
+	if (profile_meta_length(meta))
+		pprof_put_number(writer, PROFILE_DURATION_NANOS, profile_meta_length(meta));
 	pprof_put_number(writer, PROFILE_DEFAULT_SAMPLE_TYPE, last);
 	put_comments(writer);
 }

@@ -323,11 +323,10 @@ static void add_page_begin(const struct picture *picture)
 static void add_cpu_share(struct buf *out, const struct picture_setup *setup)
 {
 	const struct profile_meta *meta = setup->meta;
+	uint64_t length_ns = profile_meta_length(meta);
 
-	if (meta->by_period && !setup->is_diff && meta->period_ns &&
-	    meta->until_ns > meta->from_ns && meta->from_ns)
-		buf_printf(out, "\" data-cpu=\"%.6g",
-			   (double)meta->period_ns / (double)(meta->until_ns - meta->from_ns));
+	if (meta->by_period && !setup->is_diff && meta->period_ns && length_ns && meta->from_ns)
+		buf_printf(out, "\" data-cpu=\"%.6g", (double)meta->period_ns / (double)length_ns);
 }
 
 void picture_head_begin(const struct picture *picture)

@@ -6,6 +6,7 @@ import time
 import pytest
 
 import pprof
+from allocating import let, standing_by
 from asking import burning
 from browsing import opened  # noqa: F401
 from folded import Profile
@@ -143,7 +144,7 @@ def test_what_is_no_range_is_refused_with_a_sentence(daemon, query):
 
 
 @pytest.mark.parametrize("path", ["/windows", "/windows?probe=nothing", "/changes?probe=oncpu&top=0",
-                                  "/windows?probe=mem_glibc&view=inuse", "/changes?probe=oncpu&view=x"])  # fmt: skip
+                                  "/changes?probe=mem_glibc&view=inuse", "/changes?probe=oncpu&view=x"])  # fmt: skip
 def test_what_history_has_not_is_refused_with_a_sentence(daemon, path):
     answer = daemon.get(path)
     assert answer.status == 400, answer.text
@@ -224,6 +225,27 @@ def test_a_second_value_has_a_history_of_its_own(keeper, start):
     daemon.profile("^spin$", probes=("io",))
     assert wait_windows(daemon, 2, "io", view="time")
     assert {path.name.rsplit(".", 2)[0] for path in folder(daemon).iterdir()} == {"io", "io-time"}
+
+
+def test_what_is_held_has_states_and_a_range_has_the_last_one(keeper, start):
+    daemon = keeper(window=1)
+    target = standing_by(daemon, start, "heirs", "rest", svg_period=30)
+    before = let(target)["before"].held_bytes
+    first = wait_windows(daemon, 1, "mem_glibc", view="inuse")[-1]
+    assert first["state"] and first["from"] == first["until"] and first["weight"] >= before
+    after = let(target)["after"].held_bytes
+    daemon.put_ok(stopped())
+    last = wait_windows(daemon, 2, "mem_glibc", view="inuse")[-1]
+    assert last["weight"] - first["weight"] == after
+    held = profile_of(daemon, "mem_glibc", view="inuse", **{"from": first["from"] - 1})
+    assert held.total("before") == before and held.total("after") == after
+    held = profile_of(daemon, "mem_glibc", view="inuse", **{"from": first["from"] - 1, "until": first["from"] + 0.001})
+    assert held.total("before") == before and held.total() == first["weight"] and not held.total("after")
+    svg = ask(daemon, "/flamegraph/mem_glibc.svg", view="inuse", **{"from": last["from"] - 1, "until": last["from"] + 1,
+              "before_from": first["from"] - 1, "before_until": first["from"] + 1}).text  # fmt: skip
+    assert 'data-diff="1"' in svg and "after" in svg
+    refused = daemon.get("/changes?probe=mem_glibc&view=inuse")
+    assert refused.status == 400 and "held" in refused.message
 
 
 def test_another_daemon_with_the_same_folder_keeps_nothing(keeper, work):

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/file.h"
+#include "base/clock.h"
 #include "history/history_store.h"
 #include "unit/history/history_scene.h"
 #include "unit/lib/folder.h"

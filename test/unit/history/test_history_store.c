@@ -607,6 +607,42 @@ static void windows_of_the_future_are_put_together_once_the_clock_is_back(void *
 	assert_as_by_hand(scene, &EVER);
 }
 
+/* Adds what is held at a moment. */
+static void add_state(struct store_scene *scene, size_t number, int64_t moment)
+{
+	_cleanup_tree_ struct tree *tree = scene_tree(number);
+	_cleanup_window_ struct made_window window = window_of(tree, moment, 0);
+
+	window.head.is_state = 1;
+	assert_int_equal(history_store_add(&scene->store, SERIES, &window.head, &window.payload),
+			 0);
+}
+
+static void of_states_the_last_one_of_a_range_is_read(void **state)
+{
+	_cleanup_scene_ struct store_scene *scene = scene_new();
+
+	(void)state;
+	for (size_t i = 0; i < 40; i++)
+		add_state(scene, i, BEGIN + (int64_t)i * 60 * (int64_t)NS_PER_S);
+	history_store_settle(&scene->store);
+	assert_int_equal(entries_of(scene, HISTORY_BLOCK)->count, 8);
+	for (size_t last = 0; last < 40; last++) {
+		struct history_range range = {BEGIN,
+					      BEGIN + (int64_t)last * 60 * (int64_t)NS_PER_S + 1};
+		_cleanup_tree_ struct tree *wanted = scene_tree(last);
+
+		for (int coarsest = HISTORY_WINDOW; coarsest < HISTORY_LEVELS; coarsest++) {
+			struct blend blend = blend_range(scene, &range, coarsest, 0);
+
+			assert_same_trees(blend.tree, wanted);
+			assert_int_equal(blend.sum.until, range.until - 1);
+			assert_int_equal(blend.sum.is_state, 1);
+			blend_done(&blend);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -632,6 +668,7 @@ int main(void)
 		cmocka_unit_test(a_range_without_windows_is_empty),
 		cmocka_unit_test(large_records_are_read_where_they_fit),
 		cmocka_unit_test(a_clock_set_back_loses_nothing_and_doubles_nothing),
+		cmocka_unit_test(of_states_the_last_one_of_a_range_is_read),
 		cmocka_unit_test(windows_of_the_future_are_put_together_once_the_clock_is_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

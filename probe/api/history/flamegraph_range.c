@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "api/resource/flamegraph_range.h"
+#include "api/history/flamegraph_range.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/resource/history_question.h"
+#include "api/history/history_question.h"
 #include "profile/render_difference.h"
 
 struct range_request {
@@ -86,15 +86,13 @@ static void range_read(void *arg, struct history_ask *ask)
 }
 
 /* Returns what of the query history can't do; NULL: nothing. */
-static const char *check_range(enum view view, const struct query *query,
-			       const struct history_ask *ask, const struct render *form)
+static const char *check_range(const struct query *query, const struct history_ask *ask,
+			       const struct render *form)
 {
 	const struct output *output = form->outputs[0];
 
 	if (query->seconds != QUERY_NONE || query->every != QUERY_NONE)
 		return "from and until are of the past: not for seconds and every";
-	if (view_is_held(view))
-		return "what is held has no history";
 	if (strcmp(output->extension, "jsonl") == 0)
 		return "jsonl is not for from and until: history has no threads' records";
 	if (ask->compares && !output->picture)
@@ -117,7 +115,7 @@ void flamegraph_range(const struct services *services, enum probe probe, enum vi
 
 	if (!history_question_read(query, &question, answer))
 		return;
-	const char *wrong = check_range(view, query, &question, form);
+	const char *wrong = check_range(query, &question, form);
 	if (wrong) {
 		answer_failed(answer, 400, wrong);
 		return;

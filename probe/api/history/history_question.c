@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "api/resource/history_question.h"
+#include "api/history/history_question.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -78,6 +78,8 @@ static const char *read_filters(const struct query *query, struct history_ask *a
 	struct history_filter *after = &ask->filters[HISTORY_AFTER];
 	struct history_filter *before = &ask->filters[HISTORY_BEFORE];
 
+	if (query->pids)
+		return "pids has no history: give pid=N";
 	if (query->pid != QUERY_NONE && (query->pid < 1 || query->pid > PID_MAX))
 		return "pid must be a number from 1 to 4194304";
 	after->pid = query->pid > 0 ? (int)query->pid : 0;
@@ -123,6 +125,8 @@ void history_question_fail(const struct services *services, int error, struct an
 		why_set(&why, "no history is kept: %s",
 			stats->failure[0] ? stats->failure
 					  : "state_dir or history.bytes of the conf file say so");
+	else if (error == -ECANCELED)
+		why_set(&why, "the daemon ends");
 	else if (error == -ENOENT)
 		why_set(&why, "history has nothing of that probe");
 	else

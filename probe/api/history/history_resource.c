@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "api/resource/history_resource.h"
+#include "api/history/history_resource.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/resource/history_question.h"
+#include "api/history/history_question.h"
 #include "base/json.h"
 #include "kind/kind.h"
 
@@ -67,6 +67,8 @@ static void write_windows(struct json *json, const struct history_ask *ask)
 			     {"truncated", head->truncated}, {"left_out", head->left_out},
 			     {"processes", head->processes}, {"period_ns", head->period_ns});
 		json_seconds(json, "begun", (uint64_t)head->begun);
+		if (head->is_state)
+			json_raw(json, "state", "true");
 		if (ask->runs && i == ask->heads_count - 1)
 			json_raw(json, "running", "true");
 		json_object_end(json);
@@ -149,10 +151,12 @@ static bool find_series(const struct query *query, struct history_ask *ask, stru
 		return false;
 	}
 	int view = query->view ? view_find(probe, query->view) : VIEW_ALL;
-	if (view < 0 || view_is_held(view)) {
+	bool has_no_rates =
+		view >= 0 && view_is_held((enum view)view) && ask->wish == HISTORY_CHANGES;
+	if (view < 0 || has_no_rates) {
 		answer_failed(answer, 400,
 			      view < 0 ? "the probe has no such view"
-				       : "what is held has no history");
+				       : "what is held has no rates: see its difference as svg");
 		return false;
 	}
 	ask->probe = (enum probe)probe;
