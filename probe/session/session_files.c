@@ -83,7 +83,17 @@ static void end_reading(struct session *session, int error)
 struct holding_files {
 	struct session *session;
 	struct params params; /* of that period */
+	const struct subscriber *subscriber;
 };
+
+/* Returns whether what was read is what is held: once the probe has stopped nothing is known. */
+static bool is_held_now(const struct holding_files *files)
+{
+	struct session *session = files->session;
+
+	return session->subscriber && session->subscriber == files->subscriber &&
+	       subscriber_profile(session->subscriber, kind_of_heap());
+}
 
 static void write_files(struct session *session, struct profile *profile,
 			const struct params *params)
@@ -102,7 +112,7 @@ static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
 	struct session *session = files->session;
 
 	for (int view = 0; view < VIEWS && error == 0; view++) {
-		if (profiles[view])
+		if (profiles[view] && is_held_now(files))
 			session_keep(session, profiles[view]);
 		if (profiles[view] && profiles[view]->weight)
 			write_files(session, profiles[view], &files->params);
@@ -124,7 +134,7 @@ static void write_held(struct session *session)
 	int r = -ENOMEM;
 
 	if (files) {
-		*files = (struct holding_files){session, session->applied};
+		*files = (struct holding_files){session, session->applied, session->subscriber};
 		r = engine_read_held(session->setup.engine, session->subscriber, &request);
 	}
 	session->writing++;

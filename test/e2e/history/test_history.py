@@ -6,7 +6,7 @@ import time
 import pytest
 
 import pprof
-from allocating import let, standing_by
+from allocating import let, profile_allocations, standing_by
 from asking import burning
 from browsing import opened  # noqa: F401
 from folded import Profile
@@ -234,7 +234,7 @@ def test_what_is_held_has_states_and_a_range_has_the_last_one(keeper, start):
     first = wait_windows(daemon, 1, "mem_glibc", view="inuse")[-1]
     assert first["state"] and first["from"] == first["until"] and first["weight"] >= before
     after = let(target)["after"].held_bytes
-    daemon.put_ok(stopped())
+    profile_allocations(daemon, "^heirs$", svg_period=31)  # ends the period
     last = wait_windows(daemon, 2, "mem_glibc", view="inuse")[-1]
     assert last["weight"] - first["weight"] == after
     held = profile_of(daemon, "mem_glibc", view="inuse", **{"from": first["from"] - 1})
@@ -244,6 +244,10 @@ def test_what_is_held_has_states_and_a_range_has_the_last_one(keeper, start):
     svg = ask(daemon, "/flamegraph/mem_glibc.svg", view="inuse", **{"from": last["from"] - 1, "until": last["from"] + 1,
               "before_from": first["from"] - 1, "before_until": first["from"] + 1}).text  # fmt: skip
     assert 'data-diff="1"' in svg and "after" in svg
+    daemon.put_ok(stopped())  # nothing is known of what is held then: that is no state
+    wait_for(lambda: len(windows(daemon, "mem_glibc")) > 0 and not daemon.config()["state"] == "running")
+    time.sleep(1)
+    assert ended(daemon, "mem_glibc", view="inuse")[-1] == last
     refused = daemon.get("/changes?probe=mem_glibc&view=inuse")
     assert refused.status == 400 and "held" in refused.message
 
