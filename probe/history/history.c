@@ -253,7 +253,7 @@ int history_pack_profile(const struct profile *profile, uint64_t steady_ns,
 
 static const struct profile *part_of(const struct profile *window, int part)
 {
-	return part ? window->second : window;
+	return part && window ? window->second : window;
 }
 
 static void pack_window(struct window_job *window)

@@ -212,7 +212,7 @@ static int scan_file(const struct head_scan *scan, const char *name)
 {
 	struct history_files *files = scan->files;
 	struct history_file file;
-	struct stat status;
+	struct stat status = {0};
 	uint32_t number;
 
 	if (!parse_name(name, &file))
@@ -302,7 +302,7 @@ static int open_last(struct history_files *files, const char *series, enum histo
 {
 	for (*number = 0; *number < files->count; ++*number) {
 		struct history_file *file = &files->rows[*number];
-		struct stat status;
+		struct stat status = {0};
 
 		if (!file->is_ours || file->level != level || strcmp(file->series, series) != 0)
 			continue;
@@ -340,7 +340,7 @@ static int make_file(struct history_files *files, const char *series, enum histo
 		     const struct history_head *head, uint32_t *number)
 {
 	struct history_file file = {.level = level, .number = head->first, .is_ours = true};
-	struct stat status;
+	struct stat status = {0};
 
 	snprintf(file.series, sizeof(file.series), "%s", series);
 	_cleanup_close_ int fd = open_file(files, &file, O_WRONLY | O_CREAT | O_EXCL, &status);
@@ -389,7 +389,7 @@ int history_files_read(struct history_files *files, const struct history_place *
 		       const struct history_head *head, struct history_payload *payload)
 {
 	_cleanup_buf_ struct buf packed = BUF_INIT(2 * HISTORY_PAYLOAD_MAX);
-	struct stat status;
+	struct stat status = {0};
 
 	*payload = (struct history_payload){0};
 	char *room = buf_reserve(&packed, head->packed);

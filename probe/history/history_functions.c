@@ -48,10 +48,12 @@ const struct function_row *functions_at(const struct functions *functions, size_
 /* Makes room for a function, and for its place in the list of those that a record has. */
 static int reserve_row(struct functions *functions)
 {
-	size_t capacity = functions->capacity, of_touched = functions->capacity;
+	size_t capacity = functions->capacity;
 
-	if (array_grow(functions->now, capacity, functions->count + 1, 256) < 0 ||
-	    array_grow(functions->touched, of_touched, functions->count + 1, 256) < 0 ||
+	if (array_grow(functions->now, capacity, functions->count + 1, 256) < 0)
+		return -ENOMEM;
+	capacity = functions->capacity;
+	if (array_grow(functions->touched, capacity, functions->count + 1, 256) < 0 ||
 	    array_grow(functions->rows, functions->capacity, functions->count + 1, 256) < 0)
 		return -ENOMEM;
 	return 0;

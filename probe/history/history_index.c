@@ -175,7 +175,8 @@ static void choose_level(const struct history_series *series, enum history_level
 			add_chosen(choice, entry);
 	}
 	if (choice->count)
-		qsort(choice->chosen, choice->count, sizeof(*choice->chosen), compare_entries);
+		qsort(choice->chosen, choice->count, sizeof(const struct history_entry *),
+		      compare_entries);
 }
 
 int64_t history_series_choose(const struct history_series *series,

@@ -91,7 +91,9 @@ static const char *read_filters(const struct query *query, struct history_ask *a
 		return "thread " FILTER_WORDS;
 	/* What it is compared with is the same, unless something of its own is asked for. */
 	bool has_own = query->before_pid || query->before_comm || query->before_container;
-	*before = has_own ? (struct history_filter){0} : *after;
+	*before = *after;
+	if (has_own)
+		memset(before, 0, sizeof(*before));
 	if (query->before_pid && !read_pid(query->before_pid, &before->pid))
 		return "before_pid must be a number from 1 to 4194304";
 	if (query->before_comm && !copy_text(query->before_comm, before->comm))
