@@ -33,7 +33,7 @@ struct profile {
 	enum probe probe;
 	enum view view;	     /* VIEW_ALL by default */
 	int64_t from, until; /* loop_real_ns() */
-	uint64_t covered_ns; /* what of that was sampled; 0: all of it */
+	uint64_t covered_ns; /* of a range of history: what of that was sampled; else 0 */
 	uint64_t began_ns;   /* loop_now_ns() at about `from`, whose clock may be set */
 	uint64_t period_ns;
 	uint64_t weight; /* of the whole tree, in the probe's unit */

@@ -63,22 +63,30 @@ static const struct profile *view_of(const struct render *render, const struct p
 	return render->second ? profile->second : profile;
 }
 
-/* Merges the earlier profiles into a copy; the times are by the newest one's clock. */
+/*
+ * Merges the earlier profiles into a copy, the oldest first: what is known last of a process
+ * counts, a new name of its container. The times are by the newest one's clock.
+ */
 static int merge_earlier_profiles(const struct render *render, bool places, struct profile **ret)
 {
 	const struct profile *newest = view_of(render, render->profile);
 	_cleanup_profile_ struct profile *merged = NULL;
 	int64_t from = newest->from;
-	int r = copy_plain(newest, places, &merged);
+	int count = 0;
 
-	for (int i = 0; r == 0 && i < RENDER_BEFORE_MAX && render->before[i]; i++) {
+	while (count < RENDER_BEFORE_MAX && render->before[count])
+		count++;
+	int r = copy_plain(view_of(render, render->before[count - 1]), places, &merged);
+
+	for (int i = count - 1; r == 0 && i >= 0; i--) {
 		const struct profile *before = view_of(render, render->before[i]);
 
-		r = profile_merge(merged, before);
 		from -= before->until - before->from;
+		r = profile_merge(merged, i ? view_of(render, render->before[i - 1]) : newest);
 	}
 	if (r < 0)
 		return r;
+	merged->period_ns = newest->period_ns;
 	merged->until = newest->until;
 	merged->from = from;
 	*ret = TAKE_PTR(merged);

@@ -245,6 +245,7 @@ static void change_params(struct session *session)
 		log_error("the sampling can't be changed: %s", why.text);
 		session->failure = why;
 	}
+	session_arm_window(session, false);
 	log_params(session);
 }
 

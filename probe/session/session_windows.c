@@ -164,11 +164,22 @@ static void arm_window_timer(struct session *session)
 	loop_timer_set(session->setup.loop, &session->window, loop_now_ns() + left_ns);
 }
 
+/*
+ * Returns whether windows end by the clock for history alone. A Java VM that records (JFR) does so
+ * for each window, and goes over to its own walker in one that it missed: there a window is a
+ * period, so that a period's file isn't of both.
+ */
+static bool ends_for_history(const struct session *session)
+{
+	return session->subscriber && history_is_on(session->setup.history) &&
+	       session->applied.java_source != JAVA_JFR;
+}
+
 static void window_ends(void *arg)
 {
 	struct session *session = arg;
 
-	if (!session->sends && !history_is_on(session->setup.history))
+	if (!session->sends && !ends_for_history(session))
 		return; /* history could not be opened */
 	arm_window_timer(session);
 	engine_drain(session->setup.engine, window_read, session);
@@ -182,7 +193,7 @@ void session_arm_window(struct session *session, bool begins)
 	bool sent = session->sends;
 
 	session->sends = session->subscriber && uploads_has_server(session->uploads);
-	if (!session->sends && !(session->subscriber && history_is_on(session->setup.history))) {
+	if (!session->sends && !ends_for_history(session)) {
 		loop_timer_cancel(session->setup.loop, &session->window);
 		return;
 	}

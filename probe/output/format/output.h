@@ -27,7 +27,7 @@ struct profile_meta {
 	const char *host;	   /* NULL: unknown */
 	time_t from, until;	   /* CLOCK_REALTIME, s; 0: unknown */
 	int64_t from_ns, until_ns; /* `from` and `until` in ns */
-	uint64_t covered_ns;	   /* what of that was sampled; 0: all of it */
+	uint64_t covered_ns;	   /* of a range of history: what of that was sampled; else 0 */
 	uint64_t period_ns;	   /* sampling period; 0: the probe doesn't sample by time */
 	uint64_t events, samples;  /* events, and the stacks taken for them; fewer if thinned */
 	bool by_period;		   /* a sample is a period of a CPU's clock */

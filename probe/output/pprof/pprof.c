@@ -334,6 +334,11 @@ static void put_comments(struct pprof_writer *writer)
 {
 	const struct profile_meta *meta = writer->meta;
 
+	if (meta->covered_ns)
+		put_comment(writer,
+			    "history: native functions have no lines and no addresses; %.0f s "
+			    "of this time were sampled",
+			    (double)meta->covered_ns / 1e9);
 	if (meta->recorded)
 		put_comment(
 			writer,

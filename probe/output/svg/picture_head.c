@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "output/text/number.h"
 #include "output/text/xml.h"
 
@@ -181,6 +182,17 @@ static void add_recorded(struct buf *out, const struct profile_meta *meta)
 		buf_str(out, ": no sum of CPU time");
 }
 
+/* Adds how much of the time was sampled, where a range of history has gaps. */
+static void add_gap(struct buf *out, const struct profile_meta *meta)
+{
+	if (!meta->covered_ns ||
+	    meta->until_ns - meta->from_ns <= (int64_t)(meta->covered_ns + NS_PER_S))
+		return;
+	buf_str(out, " (");
+	add_grouped(out, meta->covered_ns / NS_PER_S);
+	buf_str(out, " s of it sampled)");
+}
+
 /* Adds host, processes, period, rate, samples, events, thinning, lost, truncated, recorded by Java
  * VMs; unknown facts are left out. */
 static void add_facts(const struct picture *picture)
@@ -199,6 +211,7 @@ static void add_facts(const struct picture *picture)
 	if (meta->from || meta->until) {
 		add_separator(out, begin);
 		add_period(out, meta->from, meta->until);
+		add_gap(out, meta);
 	}
 	add_rate(out, begin, meta->period_ns);
 	add_separator(out, begin);

@@ -52,7 +52,9 @@ def test_each_output_of_a_range_has_the_same_weight(keeper, start):
     assert ask(daemon, "/flamegraph/oncpu.json", **query).json()["total"] == total
     assert f"all ({total:,} samples" in ask(daemon, "/flamegraph/oncpu.svg", **query).text
     assert ask(daemon, "/flamegraph/oncpu.frames", **query).body[:4] == b"SPF2"
-    assert pprof.read(ask(daemon, "/flamegraph/oncpu.pb.gz", **query).body).total("samples") == total
+    read = pprof.read(ask(daemon, "/flamegraph/oncpu.pb.gz", **query).body)
+    assert read.total("samples") == total
+    assert any("no lines" in comment for comment in read.comments)
     refused = daemon.get("/flamegraph/oncpu.jsonl?from=-10")
     assert refused.status == 400 and "jsonl" in refused.message
 
@@ -86,6 +88,7 @@ def test_a_restart_is_a_gap_and_what_was_before_stays(keeper, start):
     assert after[len(before)]["begun"] > before[-1]["begun"]
     # What covers a range is told, and is less than the range by the gap.
     query = {"from": before[0]["from"], "until": after[-1]["until"]}
+    assert "s of it sampled)" in ask(daemon, "/flamegraph/oncpu.svg", **query).text
     changes = ask(daemon, "/changes", probe="oncpu", **query).json()["after"]
     assert changes["covered"] <= after[-1]["until"] - before[0]["from"] - gap + 0.1
 
