@@ -107,12 +107,11 @@ def test_a_power_cut_loses_the_end_of_the_last_file_alone(keeper, start, cut):
     kept = ended(daemon)
     assert kept
     assert sum(window["weight"] for window in kept) == profile_of(daemon, **{"from": -600}).total()
-    status = daemon.config().get("status", {}).get("history")
-    assert status is None or status["state"] == "running"
     metrics = daemon.get("/metrics").text
     damaged = next(line for line in metrics.split("\n") if line.startswith("stackprobe_history_damaged_bytes"))
     assert float(damaged.split()[1]) > 0
     daemon.profile("^spin$", frequency=HZ)
+    assert daemon.config()["status"]["history"]["state"] == "running"
     wait_windows(daemon, len(kept) + 1)
 
 
