@@ -19,6 +19,7 @@
 #include "command/privileges.h"
 #include "container/cgroup.h"
 #include "costs/proc_params.h"
+#include "base/journal.h"
 #include "kind/kind.h"
 
 #define CLOSING_NS (8 * NS_PER_S)
@@ -144,6 +145,7 @@ static void on_signal(void *arg)
 		return;
 	}
 	log_info("signal %u: stopping", info.ssi_signo);
+	journal_note(JOURNAL_DAEMON, "stackprobe " VERSION " ends: signal %u", info.ssi_signo);
 	history_cancel(daemon->services.history); /* the last windows don't wait for questions */
 	daemon->closing = (struct loop_timer){
 		.expired = closing_takes_too_long, .arg = daemon, .name = "daemon"};
@@ -396,6 +398,7 @@ static int run_daemon(struct daemon *daemon)
 	load_probes(daemon);
 	name_place(daemon, place, sizeof(place));
 	log_info("stackprobe " VERSION " listening on %s", place);
+	journal_note(JOURNAL_DAEMON, "stackprobe " VERSION " began");
 	r = loop_run(daemon->core.loop);
 	if (r < 0)
 		log_error("the loop ended: %s", strerror(-r));

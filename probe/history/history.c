@@ -85,6 +85,7 @@ int history_new(struct history **ret, const struct history_setup *setup)
 	int r = history && opening ? 0 : -ENOMEM;
 
 	if (r == 0) {
+		history->loop = setup->loop;
 		history->bulk = setup->bulk;
 		history->options = setup->options;
 		history->said = (struct rate){.every_ns = 60 * NS_PER_S, .burst = 4};
@@ -112,6 +113,7 @@ int history_new(struct history **ret, const struct history_setup *setup)
 		.limits = setup->options.limits,
 	};
 	worker_submit(history->worker, &opening->job);
+	history_journal_begin(history);
 	*ret = history;
 	return 0;
 }
@@ -128,6 +130,7 @@ void history_free(struct history *history)
 		return;
 	history_stop(history);
 	worker_free(history->worker);
+	history_journal_end(history);
 	history_store_done(&history->store);
 	free(history->state_dir);
 	for (int i = 0; i < PROBE_COUNT; i++)

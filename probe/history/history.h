@@ -7,6 +7,7 @@
 #pragma once
 
 #include "history/history_changes.h"
+#include "history/history_events.h"
 #include "history/history_store.h"
 #include "history/history_anomalies.h"
 #include "loop/worker.h"
@@ -27,7 +28,8 @@ struct history_setup {
 	const char *state_dir; /* NULL or "": nothing is kept. Copied */
 };
 
-/* Creates it, and opens what there is, in a job. The caller owns *ret. Returns 0 or -ENOMEM. */
+/* Creates it, and opens what there is, in a job; takes the lines of base/journal.h from now on. The
+ * caller owns *ret. Returns 0 or -ENOMEM. */
 int history_new(struct history **ret, const struct history_setup *setup);
 
 /* Waits for the job that runs. What else was added is lost: who adds waits for done(). */
@@ -52,7 +54,8 @@ enum history_wish {
 	HISTORY_PROFILES,  /* one profile of a range; of two ranges two */
 	HISTORY_CHANGES,   /* which functions changed between two ranges */
 	HISTORY_ANOMALIES, /* which processes, and functions in them */
-	HISTORY_WINDOWS	   /* heads of the records of a range */
+	HISTORY_WINDOWS,   /* heads of the records of a range */
+	HISTORY_EVENTS	   /* what happened in a range, of no probe */
 };
 
 #define HISTORY_ROWS 1000 /* records that are listed, at most: of larger ones if there are more */
@@ -85,6 +88,8 @@ struct history_ask {
 	uint64_t functions; /* that were compared */
 	bool tells;	    /* both sides have windows enough: else no change is told */
 	struct history_anomalies anomalies; /* with the limits of those that live */
+	struct buf events;		    /* lines as history_event_next() reads them */
+	uint64_t events_left_out;	    /* events before these */
 	struct history_head *heads;
 	size_t heads_count;
 	bool runs; /* the last one of them is of the window that hasn't ended */

@@ -304,6 +304,11 @@ static void read_answer(struct history_ask *ask)
 	case HISTORY_WINDOWS:
 		ask->error = read_windows(ask);
 		break;
+	case HISTORY_EVENTS:
+		ask->error = history_events_read(history_files_folder(ask->history->store.files),
+						 &ask->ranges[HISTORY_AFTER], HISTORY_ROWS,
+						 &ask->events, &ask->events_left_out);
+		break;
 	}
 }
 
@@ -330,6 +335,7 @@ static void free_ask(struct job *job)
 	history_changes_free(ask->changes, ask->changes_count);
 	history_anomalies_done(&ask->anomalies);
 	free(ask->heads);
+	buf_done(&ask->events);
 	free(ask);
 	trim_memory(); /* a range is large */
 }
@@ -407,6 +413,9 @@ int history_submit(struct history *history, const struct history_ask *question)
 	/* An event's names change on the loop's thread. */
 	snprintf(ask->series, sizeof(ask->series), "%s", view_get(ask->probe, ask->view)->folder);
 	ask->running_payload = (struct buf)BUF_INIT(2 * HISTORY_PAYLOAD_MAX);
+	ask->events = (struct buf)BUF_INIT(2 * EVENTS_FILE_MAX);
+	if (ask->wish == HISTORY_EVENTS)
+		history_journal_flush(history);
 	ask->next = history->asked;
 	history->asked = ask;
 	if (ask->running) {

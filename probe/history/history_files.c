@@ -91,6 +91,11 @@ void history_files_free(struct history_files *files)
 	free(files);
 }
 
+int history_files_folder(const struct history_files *files)
+{
+	return files->folder;
+}
+
 static void name_file(const struct history_file *file, char name[NAME_BYTES])
 {
 	snprintf(name, NAME_BYTES, "%s.%s.%016" PRIx64, file->series, levels[file->level].name,

@@ -88,6 +88,9 @@ int history_files_read(struct history_files *files, const struct history_place *
 size_t history_files_trim(struct history_files *files, const struct history_limits *limits,
 			  bool by_age, int64_t now);
 
+/* Returns the open folder; borrowed. */
+int history_files_folder(const struct history_files *files);
+
 /* Return the number of files, and a file by its number, as in struct history_place; borrowed until
  * the next call. */
 size_t history_files_count(const struct history_files *files);

@@ -12,7 +12,9 @@ struct history_seen {
 };
 
 struct history {
+	struct loop *loop;
 	struct worker *bulk, *worker;
+	struct loop_timer journal; /* when its lines are taken */
 	struct history_options options;
 	char *state_dir;
 	bool is_on;
@@ -34,6 +36,11 @@ struct history {
  */
 int history_pack_profile(const struct profile *profile, uint64_t steady_ns,
 			 struct history_head *head, struct buf *payload);
+
+/* Take the journal's lines: at first; to the worker; at last, when the worker has stopped. */
+void history_journal_begin(struct history *history);
+void history_journal_flush(struct history *history);
+void history_journal_end(struct history *history);
 
 /* Frees what a look saw of a probe. */
 void history_watched_done(struct history_watched *watched);

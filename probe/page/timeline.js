@@ -8,6 +8,7 @@ const AGAINST = [['', 'nothing'], ['before', 'the time before'], ['3600', 'an ho
 	['604800', 'a week before']];
 const SPANS = [['3600', 'hour'], ['21600', '6 hours'], ['86400', 'day'], ['604800', '7 days']];
 
+const EVENTS = 200; /* that are listed */
 const VALUES = ['Self', 'Total', 'All of it']; /* headings of columns with rates */
 
 const now = () => Date.now() / 1000;
@@ -150,6 +151,7 @@ export class TimeLine {
 		try {
 			told = await this.alone(() => getJson(`/windows?probe=${this.one}&from=${until - this.span}`
 				+ `&until=${until}${chosen && `&${chosen}`}`, {signal}));
+			told.events = (await this.alone(() => getJson(`/events?from=${until - this.span}&until=${until}`, {signal}))).events;
 		} catch (error) {
 			if (!signal.aborted)
 				this.text.textContent = error.message;
@@ -157,7 +159,10 @@ export class TimeLine {
 		if (signal.aborted)
 			return;
 		Object.assign(this, {told, asked: `${probe};${chosen}`});
-		if (!told)
+		if (told)
+			section.querySelector('ul').replaceChildren(...told.events.slice(-EVENTS).reverse().map(({time, kind, text}) =>
+				make('li', {}, `${clock(time)} ${kind}: `, named(text))));
+		else
 			this.canvas.width = 0; /* what it shows is of something else */
 		this.draw();
 	}
@@ -204,6 +209,10 @@ export class TimeLine {
 			context.fillStyle = style.getPropertyValue(one.lost ? '--bad' : '--link');
 			context.fillRect(x(one.from), HEIGHT - height, Math.max(1, x(one.until) - x(one.from) - 0.5), height);
 		}
+		context.globalAlpha = 1;
+		context.fillStyle = style.getPropertyValue('--narrow');
+		for (const {time, kind} of told.events) /* of processes at the top alone: there are many */
+			context.fillRect(x(time), 0, 1, kind === 'target' ? 5 : HEIGHT);
 		context.globalAlpha = 0.3;
 		context.fillStyle = style.getPropertyValue('--match');
 		if (range.until)

@@ -48,6 +48,7 @@ struct session {
 	struct uploads *uploads;
 	struct loop_timer window; /* ends windows for the server and history (session_windows.c) */
 	bool sends;		  /* there is a server, and something is collected */
+	uint32_t thinned;	  /* probes whose guard left events out in the last window */
 	uint32_t unsent;	  /* probes whose window began before there was a server */
 	struct session_stats stats;
 	struct cleaner *cleaner;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/journal.h"
 #include "base/log.h"
 #include "kind/kind.h"
 
@@ -106,6 +107,22 @@ void session_keep(struct session *session, struct profile *profile)
 		session->writing++;
 }
 
+/* Notes when the guard begins to leave events out, and when it has stopped. */
+static void note_guard(struct session *session, enum probe probe, const struct profile *window)
+{
+	bool is_thinned = window->left_out > 0;
+
+	if (is_thinned == (bool)(session->thinned & 1u << probe))
+		return;
+	session->thinned ^= 1u << probe;
+	if (is_thinned)
+		journal_note(JOURNAL_GUARD, "%s: max_overhead leaves events out, %llu so far",
+			     kind_get(probe)->name, (unsigned long long)window->left_out);
+	else
+		journal_note(JOURNAL_GUARD, "%s: all events are taken again",
+			     kind_get(probe)->name);
+}
+
 /* Returns the window of a probe, for its upload and history; the caller owns it. NULL: no memory,
  * it goes on. */
 static struct profile *take_window(struct session *session, enum probe probe)
@@ -116,6 +133,7 @@ static struct profile *take_window(struct session *session, enum probe probe)
 	if (window && (window->weight || window->until > window->from)) {
 		if (session->sends && !(session->unsent & 1u << probe))
 			uploads_add(session->uploads, window, &session->applied);
+		note_guard(session, probe, window);
 		session_keep(session, window);
 	}
 	if (window)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/journal.h"
 #include "base/log.h"
 #include "loop/loop.h"
 #include "kind/kind.h"
@@ -15,6 +16,18 @@
 void target_log_init(struct target_log *log)
 {
 	*log = (struct target_log){.rate = {.every_ns = LINE_EVERY_NS, .burst = LINES}};
+}
+
+/* The journal says whose container it is as well. */
+static void note_change(const struct target *target, const char *what, const char *probes)
+{
+	char label[CONTAINER_NAME_MAX] = "";
+
+	journal_note(JOURNAL_TARGET, "%d (%.*s)%s%s %s %s", (int)target->pid, COMM_BYTES,
+		     target->comm, target->container ? " of " : "",
+		     target->container ? container_label(target->container, label, sizeof(label))
+				       : "",
+		     what, probes);
 }
 
 static void log_change(struct target_log *log, const struct target *target, uint32_t probes,
@@ -33,8 +46,10 @@ static void log_change(struct target_log *log, const struct target *target, uint
 	}
 	log_write(level, "target %d (%.*s): %s %s", (int)target->pid, COMM_BYTES, target->comm,
 		  what, names);
-	if (level == LOG_INFO)
+	if (level == LOG_INFO) {
+		note_change(target, what, names);
 		return;
+	}
 	if (target->probes_said & probes)
 		log->removed++;
 	else
@@ -58,5 +73,8 @@ void target_log_rest(struct target_log *log)
 	if (log->added || log->removed)
 		log_info("targets: %llu more were added and %llu removed since the last line",
 			 (unsigned long long)log->added, (unsigned long long)log->removed);
+	if (log->added || log->removed)
+		journal_note(JOURNAL_TARGET, "%llu more added and %llu removed",
+			     (unsigned long long)log->added, (unsigned long long)log->removed);
 	log->added = log->removed = 0;
 }

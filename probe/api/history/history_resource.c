@@ -193,6 +193,35 @@ static void write_anomalies(struct json *json, const struct history_ask *ask, si
 	json_array_end(json);
 }
 
+/* ---- events ---- */
+
+static void write_events(struct json *json, const struct history_ask *ask, size_t top)
+{
+	const char *end = ask->events.data + ask->events.len, *at = ask->events.data;
+	struct history_event event;
+	uint64_t skipped = 0;
+
+	for (const char *line = at; line && (line = memchr(line, '\n', (size_t)(end - line)));
+	     line++)
+		skipped++;
+	skipped = skipped > top ? skipped - top : 0;
+	json_u64(json, "left_out", ask->events_left_out + skipped);
+	json_array(json, "events");
+	for (; at && history_event_next(&at, end, &event) > 0;) {
+		if (skipped) {
+			skipped--;
+			continue;
+		}
+		json_line(json);
+		json_object(json, NULL);
+		json_seconds(json, "time", (uint64_t)event.at);
+		json_string(json, "kind", event.kind, event.kind_len);
+		json_string(json, "text", event.text, event.text_len);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 /* ---- asking ---- */
 
 static void history_answered(void *arg, struct history_ask *ask)
@@ -207,8 +236,12 @@ static void history_answered(void *arg, struct history_ask *ask)
 		answer->status = 200;
 		answer->content_type = "application/json";
 		json_object(&json, NULL);
-		write_what(&json, ask);
-		if (ask->wish == HISTORY_CHANGES) {
+		if (ask->wish != HISTORY_EVENTS)
+			write_what(&json, ask);
+		if (ask->wish == HISTORY_EVENTS) {
+			write_range(&json, "range", &ask->ranges[HISTORY_AFTER], NULL);
+			write_events(&json, ask, request->top);
+		} else if (ask->wish == HISTORY_CHANGES) {
 			write_changes(&json, ask, request->top);
 		} else if (ask->wish == HISTORY_ANOMALIES) {
 			write_anomalies(&json, ask, request->top);
@@ -255,24 +288,28 @@ static void ask_history(const struct services *services, const struct query *que
 	struct history_ask question = {.wish = wish, .done = history_answered};
 	struct history_request *request;
 
-	if (!find_series(query, &question, answer) ||
+	if ((wish != HISTORY_EVENTS && !find_series(query, &question, answer)) ||
 	    !history_question_read(services, query, &question, answer))
 		return;
 	if (query->top != QUERY_NONE && (query->top < 1 || query->top > HISTORY_ROWS)) {
 		answer_failed(answer, 400, "top must be a number from 1 to 1000");
 		return;
 	}
-	if (wish != HISTORY_WINDOWS)
+	if (wish == HISTORY_CHANGES || wish == HISTORY_ANOMALIES)
 		question.compares = true;
 	request = malloc(sizeof(*request));
 	if (!request) {
 		answer_failed(answer, 503, "no memory");
 		return;
 	}
-	*request = (struct history_request){
-		services, answer, query->top > 0 ? (size_t)query->top : CHANGES_TOP, ready, arg};
+	*request = (struct history_request){services, answer,
+					    query->top > 0	     ? (size_t)query->top
+					    : wish == HISTORY_EVENTS ? HISTORY_ROWS
+								     : CHANGES_TOP,
+					    ready, arg};
 	question.arg = request;
-	int r = session_ask_history(services->flamegraph, &question);
+	int r = wish == HISTORY_EVENTS ? history_submit(services->history, &question)
+				       : session_ask_history(services->flamegraph, &question);
 	if (r < 0) {
 		history_question_fail(services, r, answer);
 		free(request);
@@ -295,4 +332,10 @@ void anomalies_get(const struct services *services, const struct query *query,
 		   struct answer *answer, void (*ready)(void *arg), void *arg)
 {
 	ask_history(services, query, HISTORY_ANOMALIES, answer, ready, arg);
+}
+
+void events_get(const struct services *services, const struct query *query, struct answer *answer,
+		void (*ready)(void *arg), void *arg)
+{
+	ask_history(services, query, HISTORY_EVENTS, answer, ready, arg);
 }

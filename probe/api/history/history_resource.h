@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* GET /windows, what history has; GET /changes, which functions changed between two ranges of it;
- * GET /anomalies, which processes are unlike their own past. Loop thread only. */
+ * GET /anomalies, which processes are unlike their own past; GET /events, what happened. Loop
+ * thread only. */
 #pragma once
 
 #include "api/feature/feature.h"
@@ -12,3 +13,5 @@ void changes_get(const struct services *services, const struct query *query, str
 		 void (*ready)(void *arg), void *arg);
 void anomalies_get(const struct services *services, const struct query *query,
 		   struct answer *answer, void (*ready)(void *arg), void *arg);
+void events_get(const struct services *services, const struct query *query, struct answer *answer,
+		void (*ready)(void *arg), void *arg);

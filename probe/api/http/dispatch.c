@@ -83,6 +83,7 @@ static const struct history_page {
 	{"/windows", windows_get},
 	{"/changes", changes_get},
 	{"/anomalies", anomalies_get},
+	{"/events", events_get},
 };
 
 static const struct history_page *find_history(const char *path)

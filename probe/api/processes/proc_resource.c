@@ -11,6 +11,7 @@
 #include "api/status/saved_spec.h"
 #include "api/status/status.h"
 #include "base/cleanup.h"
+#include "base/journal.h"
 #include "base/log.h"
 #include "costs/accounting.h"
 #include "costs/counting.h"
@@ -62,6 +63,7 @@ void proc_put(const struct services *services, char *data, size_t bytes, struct 
 	}
 	log_info("PUT /proc: new config takes effect, state %s",
 		 spec.running ? "running" : "stopped");
+	journal_note(JOURNAL_PUT, "/proc %s", spec.running ? "running" : "stopped");
 	answer_log_warnings(answer, "PUT /proc");
 	answer_taken(answer);
 }

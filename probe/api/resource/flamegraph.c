@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "api/status/saved_spec.h"
 #include "api/resource/puts.h"
 #include "api/status/status.h"
 #include "base/cleanup.h"
+#include "base/journal.h"
 #include "base/log.h"
 #include "java/attach/attach.h"
 #include "kind/kind.h"
@@ -87,6 +89,21 @@ bool flamegraph_read(const struct services *services, char *data, size_t bytes, 
 	return true;
 }
 
+/* Notes what runs from now on. */
+static void note_put(const struct spec *spec)
+{
+	char names[256] = "";
+
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		size_t len = strlen(names);
+
+		if (spec->probes & 1u << i)
+			snprintf(names + len, sizeof(names) - len, " %s", kind_get(i)->name);
+	}
+	journal_note(JOURNAL_PUT, "/flamegraph %s:%s", spec->running ? "running" : "stopped",
+		     names[0] ? names : " no probe");
+}
+
 void flamegraph_apply(const struct services *services, const struct spec *spec,
 		      struct answer *answer, void (*ready)(void *arg), void *arg)
 {
@@ -100,6 +117,7 @@ void flamegraph_apply(const struct services *services, const struct spec *spec,
 	}
 	log_info("PUT /flamegraph: new config takes effect, state %s",
 		 spec->running ? "running" : "stopped");
+	note_put(spec);
 	answer_log_warnings(answer, "PUT /flamegraph");
 	answer_taken(answer);
 	if (ready && engine_when_armed(services->engine, ready, arg)) {

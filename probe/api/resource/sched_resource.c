@@ -11,6 +11,7 @@
 #include "api/resource/sched_output.h"
 #include "api/status/status.h"
 #include "base/cleanup.h"
+#include "base/journal.h"
 #include "base/log.h"
 #include "kind/kind.h"
 #include "sched/sched_params.h"
@@ -64,6 +65,7 @@ void sched_put(const struct services *services, char *data, size_t bytes, struct
 	}
 	log_info("PUT /sched: new config takes effect, state %s",
 		 spec.running ? "running" : "stopped");
+	journal_note(JOURNAL_PUT, "/sched %s", spec.running ? "running" : "stopped");
 	answer_log_warnings(answer, "PUT /sched");
 	answer_taken(answer);
 	if (ready && spec.running && !snoopers_empty(spec.snoopers) &&
