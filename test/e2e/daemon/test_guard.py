@@ -54,6 +54,9 @@ def test_deep_stacks_are_thinned_and_the_totals_stay(profiler, start, observe):
     assert profile.total("bottom") >= 0.95 * profile.total(pid=target.pid)
     assert "stackprobe_thinned" in profiler.get("/metrics").text
     assert " · thinned to 1 in " in profiler.get("/flamegraph/oncpu.svg").text
+    profiler.put_ok({"state": "stopped"})
+    wait_for(lambda: any(event["kind"] == "guard" and event["text"].startswith("oncpu: max_overhead leaves events out")
+                         for event in profiler.get("/events").json()["events"]), why="what happened has it")  # fmt: skip
 
 
 @pytest.mark.parametrize("hz, percent", [(100, 3), (1000, 20)])
