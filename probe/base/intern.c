@@ -143,6 +143,16 @@ int64_t intern_add(struct intern *intern, const char *text, size_t len)
 	return (int64_t)intern->count - 1;
 }
 
+int64_t intern_find(const struct intern *intern, const char *text, size_t len)
+{
+	if (!intern->table_size)
+		return -ENOENT;
+	uint32_t hash = (uint32_t)hash_bytes(intern->seed, text, len);
+	size_t i = find_slot(intern, text, len, hash);
+
+	return intern->table[i] ? (int64_t)intern->table[i] - 1 : -ENOENT;
+}
+
 size_t intern_count(const struct intern *intern)
 {
 	return intern->count;

@@ -19,6 +19,9 @@ void intern_free(struct intern *intern);
  * -ENOMEM. */
 int64_t intern_add(struct intern *intern, const char *name, size_t len);
 
+/* Returns a name's number, or -ENOENT. */
+int64_t intern_find(const struct intern *intern, const char *name, size_t len);
+
 /* Returns the number of names: these are numbered from 0 to that number minus 1. */
 size_t intern_count(const struct intern *intern);
 

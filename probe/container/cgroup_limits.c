@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "container/cgroup_limits.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,12 +20,17 @@
 /* A hierarchy that can be mounted at several places, and its files. */
 struct hierarchy {
 	const char *mounts[2];
+	const char *mark;		     /* a file that each of its groups has */
 	const char *quota, *period, *weight; /* period NULL: it is in the file `quota` */
 };
 
-static const struct hierarchy unified = {
-	{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}, "cpu.max", NULL, "cpu.weight"};
+static const struct hierarchy unified = {{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"},
+					 "cgroup.controllers",
+					 "cpu.max",
+					 NULL,
+					 "cpu.weight"};
 static const struct hierarchy cpu = {{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"},
+				     "cpu.shares",
 				     "cpu.cfs_quota_us",
 				     "cpu.cfs_period_us",
 				     "cpu.shares"};
@@ -34,10 +40,10 @@ bool cgroup_quota_parse(const char *text, double *cpus)
 	char *end;
 
 	*cpus = 0;
-	if (strncmp(text, "max", 3) == 0 || text[0] == '-')
+	if (strncmp(text, "max ", 4) == 0 || strncmp(text, "-1 ", 3) == 0)
 		return true;
 	unsigned long long quota = strtoull(text, &end, 10);
-	if (end == text || *end != ' ')
+	if (!isdigit((unsigned char)text[0]) || end[0] != ' ' || !isdigit((unsigned char)end[1]))
 		return false;
 	unsigned long long period = strtoull(end, NULL, 10);
 	if (!period)
@@ -97,7 +103,8 @@ static void read_quotas(const struct hierarchy *kind, const char *mount, const c
 	}
 }
 
-/* Reads what a group of this hierarchy has. False: it can't be seen. */
+/* Reads what a group of this hierarchy has. False: it can't be seen. A group of v2 may lack the
+ * controller: then it has no weight, but the quotas of those that it lies in. */
 static bool read_group(const struct hierarchy *kind, const char *group,
 		       struct cgroup_limits *limits)
 {
@@ -106,12 +113,15 @@ static bool read_group(const struct hierarchy *kind, const char *group,
 	for (size_t i = 0; i < 2; i++) {
 		const char *mount = kind->mounts[i];
 
-		if (read_text(mount, group, kind->weight, text, sizeof(text)) < 0)
+		if (read_text(mount, group, kind->mark, text, sizeof(text)) < 0)
 			continue;
-		uint64_t number = strtoull(text, NULL, 10);
-		*(kind == &cpu ? &limits->shares : &limits->weight) = number;
+		if (read_text(mount, group, kind->weight, text, sizeof(text)) == 0) {
+			uint64_t number = strtoull(text, NULL, 10);
+
+			*(kind == &cpu ? &limits->shares : &limits->weight) = number;
+		}
 		read_quotas(kind, mount, group, limits);
-		limits->path = strdup(group);
+		limits->path = strdup(group[0] ? group : "/");
 		return limits->path;
 	}
 	return false;

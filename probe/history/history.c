@@ -171,6 +171,13 @@ static void limits_done(struct job *job, bool finished)
 		history_note(setting->history, &setting->seen);
 }
 
+void history_set_sampled(struct history *history,
+			 struct intern *(*sampled)(void *arg, enum probe probe), void *arg)
+{
+	history->sampled = sampled;
+	history->sampled_arg = arg;
+}
+
 void history_set_limits(struct history *history, const struct history_limits *limits)
 {
 	struct store_job *setting = calloc(1, sizeof(*setting));

@@ -15,6 +15,7 @@
 #include "profile/profile.h"
 
 struct history;
+struct intern;
 
 struct history_options {
 	struct history_limits limits;
@@ -28,8 +29,8 @@ struct history_setup {
 	const char *state_dir; /* NULL or "": nothing is kept. Copied */
 };
 
-/* Creates it, and opens what there is, in a job; takes the lines of base/journal.h from now on. The
- * caller owns *ret. Returns 0 or -ENOMEM. */
+/* Creates it, and opens what there is, in a job; takes the lines of journal/journal.h from now on.
+ * The caller owns *ret. Returns 0 or -ENOMEM. */
 int history_new(struct history **ret, const struct history_setup *setup);
 
 /* Waits for the job that runs. What else was added is lost: who adds waits for done(). */
@@ -39,6 +40,14 @@ void history_free(struct history *history);
 /* Returns whether windows are kept; `history` may be NULL. */
 bool history_is_on(const struct history *history);
 unsigned history_window_s(const struct history *history);
+
+/*
+ * Sets who tells which processes a probe samples now, by their names in pictures ("[PID]COMM"), in
+ * a table that the caller owns; NULL: nobody knows. Anomalies are of these alone: what has ended,
+ * or isn't chosen any more, would seem to have changed.
+ */
+void history_set_sampled(struct history *history,
+			 struct intern *(*sampled)(void *arg, enum probe probe), void *arg);
 
 /* Sets other limits; the length of a window stays. */
 void history_set_limits(struct history *history, const struct history_limits *limits);
@@ -87,7 +96,7 @@ struct history_ask {
 	size_t changes_count;
 	uint64_t functions; /* that were compared */
 	bool tells;	    /* both sides have windows enough: else no change is told */
-	struct history_anomalies anomalies; /* with the limits of those that live */
+	struct history_anomalies anomalies; /* done() may take them over */
 	struct buf events;		    /* lines as history_event_next() reads them */
 	uint64_t events_left_out;	    /* events before these */
 	struct history_head *heads;
@@ -96,7 +105,8 @@ struct history_ask {
 
 	/* private */
 	char series[HISTORY_SERIES_BYTES];
-	uint64_t steady_ns; /* how long the running window has lasted */
+	struct intern *sampled; /* names of processes that are sampled now; NULL: not known */
+	uint64_t steady_ns;	/* how long the running window has lasted */
 	struct history *history;
 	struct history_ask *next;
 	struct history_head running_head;
@@ -134,6 +144,9 @@ struct history_watched {
  * already or did within the last ten windows (5 minutes); forgets what it saw of others.
  */
 void history_watch(struct history *history, uint32_t probes);
+
+/* Returns how many looks came to nothing, as history could not be read. */
+uint64_t history_watch_failures(const struct history *history);
 
 /* Returns what was seen of a probe; borrowed until the next call of history_watch() or job. */
 const struct history_watched *history_watched(const struct history *history, enum probe probe);

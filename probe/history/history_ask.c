@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Questions: the window that runs is packed by the bulk worker, then the disk is read. */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/intern.h"
 #include "base/trim.h"
 #include "history/history_state.h"
 #include "kind/kind.h"
-#include "proc/proc.h"
 
-#define ANOMALIES_CHANGES 20000 /* of all processes, with all callers */
-#define BY_WINDOWS_NS	  (6 * 3600 * (int64_t)NS_PER_S)
+#define BY_WINDOWS_NS (6 * 3600 * (int64_t)NS_PER_S)
 
 static bool has_side(const struct history_ask *ask, enum history_side side)
 {
@@ -148,54 +146,26 @@ static struct history_span span_of(const struct history_ask *ask, const struct b
 	return span;
 }
 
-/* An anomaly's process; 0: its name has none. */
-static pid_t pid_of(const struct history_anomaly *anomaly)
+/* Leaves processes out that aren't sampled any more. */
+static void leave_out_ended(const struct history_ask *ask, struct functions *functions)
 {
-	long pid = anomaly->name[0] == '[' ? strtol(anomaly->name + 1, NULL, 10) : 0;
+	for (size_t i = 0; ask->sampled && i < functions_count(functions); i++) {
+		const struct function_row *row = functions_at(functions, i);
 
-	return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
-}
-
-/* Returns whether the process still lives under the name of that time. */
-static bool is_alive(const struct history_anomaly *anomaly)
-{
-	const char *end = strchr(anomaly->name, ']');
-	char comm[PROC_COMM_BYTES];
-
-	return end && pid_of(anomaly) && proc_comm(pid_of(anomaly), comm) == 0 &&
-	       strcmp(comm, end + 1) == 0;
-}
-
-/* Reads the limits of anomalies that live. What is silent as it has ended is no anomaly. */
-static void look_at_anomalies(struct history_anomalies *anomalies)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < anomalies->count; i++) {
-		struct history_anomaly *anomaly = &anomalies->anomalies[i];
-
-		anomaly->is_alive = is_alive(anomaly);
-		if (anomaly->is_silent && !anomaly->is_alive) {
-			history_anomaly_done(anomaly);
-			continue;
-		}
-		if (anomaly->is_alive)
-			cgroup_limits_read(pid_of(anomaly), &anomaly->limits);
-		anomalies->anomalies[kept++] = *anomaly;
+		if (row->type == FRAME_TYPE_PROCESS &&
+		    intern_find(ask->sampled, row->name, strlen(row->name)) < 0)
+			functions_leave_out(functions, i);
 	}
-	anomalies->count = kept;
 }
 
-static int compare_sides(struct history_ask *ask, const struct functions *functions,
+static int compare_sides(struct history_ask *ask, struct functions *functions,
 			 const struct history_span spans[HISTORY_SIDES])
 {
+	if (history_store_is_stopped(&ask->history->store))
+		return -ECANCELED;
 	if (ask->wish == HISTORY_ANOMALIES) {
-		int r = history_anomalies_make(functions, spans, ANOMALIES_CHANGES,
-					       &ask->anomalies);
-
-		if (r == 0)
-			look_at_anomalies(&ask->anomalies);
-		return r;
+		leave_out_ended(ask, functions);
+		return history_anomalies_make(functions, spans, &ask->anomalies);
 	}
 	int64_t count = history_changes(functions, spans, HISTORY_ROWS, &ask->changes);
 
@@ -336,6 +306,7 @@ static void free_ask(struct job *job)
 	history_anomalies_done(&ask->anomalies);
 	free(ask->heads);
 	buf_done(&ask->events);
+	intern_free(ask->sampled);
 	free(ask);
 	trim_memory(); /* a range is large */
 }
@@ -381,6 +352,7 @@ static void go_on_reading(struct history_ask *first)
 	*second = *first;
 	*at = second;
 	first->running = NULL;
+	first->sampled = NULL;
 	first->running_payload = (struct buf){0};
 	submit_reading(second);
 }
@@ -416,6 +388,8 @@ int history_submit(struct history *history, const struct history_ask *question)
 	ask->events = (struct buf)BUF_INIT(2 * EVENTS_FILE_MAX);
 	if (ask->wish == HISTORY_EVENTS)
 		history_journal_flush(history);
+	if (ask->wish == HISTORY_ANOMALIES && history->sampled)
+		ask->sampled = history->sampled(history->sampled_arg, ask->probe);
 	ask->next = history->asked;
 	history->asked = ask;
 	if (ask->running) {
@@ -434,6 +408,7 @@ void history_cancel(struct history *history)
 {
 	if (!history)
 		return;
+	history_journal_hold(history);
 	__atomic_store_n(&history->store.is_stopped, true, __ATOMIC_RELAXED);
 	while (history->asked) {
 		struct history_ask *ask = history->asked; /* its job may run: it isn't touched */

@@ -150,10 +150,16 @@ static int64_t function_of(const struct blending *blending, uint32_t number, uin
 
 	if (frame->type <= FRAME_TYPE_MARKER && !is_process)
 		return NOT_YET;
+	if (is_process)
+		process = NO_PROCESS; /* also where a damaged record has it below another one */
 	if (!known->number || known->process != process) {
 		int64_t found = functions_find(blending->blend->functions, process, frame->type,
 					       frame->name, frame->name_len);
 
+		if (found == -ENOSPC && process != NO_PROCESS) {
+			blending->blend->functions->refused++;
+			return NOT_YET;
+		}
 		if (found < 0)
 			return found;
 		*known = (struct known_function){(uint32_t)found + 1, process};
@@ -171,6 +177,8 @@ static int note_container(const struct blending *blending, uint32_t process)
 
 		if (frame->type != FRAME_TYPE_POD && frame->type != FRAME_TYPE_CONTAINER)
 			continue;
+		if (frame->name_len < strlen(CONTAINER_PREFIX))
+			continue; /* a damaged record's */
 		int64_t number = functions_find(functions, NO_PROCESS, frame->type, frame->name,
 						frame->name_len);
 		if (number < 0)
@@ -291,6 +299,16 @@ static void add_weight(struct function_weight *to, uint64_t weight, double varia
 	to->squares += (double)weight * (double)weight / length * (1 + variation);
 }
 
+/* Notes how much of the range before was over when the process was seen first. */
+static void note_begin(const struct blend *blend, struct function_row *row)
+{
+	if (row->type != FRAME_TYPE_PROCESS || blend->side != HISTORY_BEFORE ||
+	    row->total[HISTORY_BEFORE].sum > 0)
+		return;
+	row->late_length = blend->length;
+	row->late_squares = blend->squares;
+}
+
 /* Adds the record's functions to their sums. */
 static void add_functions(const struct blending *blending, double length)
 {
@@ -301,6 +319,7 @@ static void add_functions(const struct blending *blending, double length)
 		struct function_now *now = &functions->now[functions->touched[i]];
 		struct function_row *row = &functions->rows[functions->touched[i]];
 
+		note_begin(blending->blend, row);
 		add_weight(&row->self[side], now->self, now->variation.self, length);
 		add_weight(&row->total[side], now->total, now->variation.total, length);
 		*now = (struct function_now){0};
@@ -363,6 +382,8 @@ int blend_add(struct blend *blend, const struct history_head *head, struct histo
 		r = -ENOMEM;
 	if (r == 0)
 		r = blend_nodes(&blending, &reader);
+	if (blend->functions)
+		blend->functions->by_process = blend->by_process;
 	if (blend->functions && frames && functions) {
 		if (r == 0 && !is_one)
 			read_variations(&blending, payload);

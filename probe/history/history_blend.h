@@ -38,7 +38,10 @@ struct function_row {
 	enum frame_type type;
 	const char *name; /* borrowed from the table; a NUL follows it */
 	uint32_t process; /* number of its process's row; NO_PROCESS: it is of all, or is one */
-	const char *container; /* of a process: as pictures show it; NULL: it is in none */
+	/* of a process: */
+	const char *container;		  /* as pictures show it; NULL: it is in none */
+	bool is_left_out;		  /* it isn't judged, nor its functions */
+	double late_length, late_squares; /* of the range before, until it is seen first */
 	struct function_weight self[HISTORY_SIDES], total[HISTORY_SIDES];
 };
 
@@ -49,6 +52,15 @@ int functions_new(struct functions **ret);
 void functions_free(struct functions *functions);
 size_t functions_count(const struct functions *functions);
 const struct function_row *functions_at(const struct functions *functions, size_t number);
+
+/* Returns whether they are told by process. */
+bool functions_by_process(const struct functions *functions);
+
+/* Returns how many functions of processes found no room: the rest of the table is right. */
+uint64_t functions_refused(const struct functions *functions);
+
+/* Marks a process as one that isn't judged. */
+void functions_leave_out(struct functions *functions, size_t number);
 
 /* Returns the number of a function (of a process's row, or of all: NO_PROCESS), made if missing;
  * -ENOSPC, -ENOMEM. */

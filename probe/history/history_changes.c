@@ -135,8 +135,8 @@ static bool is_known(const struct mean_rate *rate, const struct history_span *sp
 	return rate->degrees > 0 || span->noise > 0;
 }
 
-struct history_rate history_compare(const struct function_weight weights[HISTORY_SIDES],
-				    const struct history_span spans[HISTORY_SIDES])
+static struct history_rate compare_rates(const struct function_weight weights[HISTORY_SIDES],
+					 const struct history_span spans[HISTORY_SIDES])
 {
 	struct mean_rate before = mean_of(&weights[HISTORY_BEFORE], &spans[HISTORY_BEFORE]);
 	struct mean_rate after = mean_of(&weights[HISTORY_AFTER], &spans[HISTORY_AFTER]);
@@ -264,52 +264,108 @@ static int mark_changes(struct history_change *changes, size_t count)
 	return 0;
 }
 
-/* Returns whether a row has a past to be compared with, and a present. */
-static bool has_both_sides(const struct functions *functions, const struct function_row *row)
+/* Returns what of the range before a process was there in: it may have begun within it. */
+static struct history_span own_span(const struct history_span *span,
+				    const struct function_row *process)
 {
-	if (row->process == NO_PROCESS)
-		return row->type > FRAME_TYPE_CONTAINER;
-	const struct function_weight *weights = functions_at(functions, row->process)->total;
+	struct history_span own = *span;
 
-	return weights[HISTORY_BEFORE].sum > 0 && weights[HISTORY_AFTER].sum > 0;
+	own.length -= process->late_length;
+	own.squares -= process->late_squares;
+	return own;
+}
+
+bool history_is_judged(const struct functions *functions, const struct function_row *row,
+		       const struct history_span spans[HISTORY_SIDES])
+{
+	bool is_process = row->type == FRAME_TYPE_PROCESS;
+
+	if (!functions_by_process(functions))
+		return true;
+	if (!is_process && row->process == NO_PROCESS)
+		return false;
+	const struct function_row *process =
+		is_process ? row : functions_at(functions, row->process);
+	struct history_span before = own_span(&spans[HISTORY_BEFORE], process);
+
+	return !process->is_left_out && process->total[HISTORY_BEFORE].sum > 0 &&
+	       (is_process || process->total[HISTORY_AFTER].sum > 0) && history_span_tells(&before);
+}
+
+struct history_rate history_compare_row(const struct functions *functions,
+					const struct function_row *row,
+					const struct function_weight weights[HISTORY_SIDES],
+					const struct history_span spans[HISTORY_SIDES])
+{
+	struct history_span own[HISTORY_SIDES] = {spans[HISTORY_BEFORE], spans[HISTORY_AFTER]};
+
+	if (row->type == FRAME_TYPE_PROCESS)
+		own[HISTORY_BEFORE] = own_span(&spans[HISTORY_BEFORE], row);
+	else if (row->process != NO_PROCESS)
+		own[HISTORY_BEFORE] =
+			own_span(&spans[HISTORY_BEFORE], functions_at(functions, row->process));
+	return compare_rates(weights, own);
+}
+
+/* Compares the rows that are judged. Returns their number. Names are borrowed. */
+static size_t compare_rows(const struct functions *functions,
+			   const struct history_span spans[HISTORY_SIDES],
+			   struct history_change *changes)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < functions_count(functions); i++) {
+		const struct function_row *row = functions_at(functions, i);
+
+		if (!history_is_judged(functions, row, spans))
+			continue;
+		if (changes)
+			changes[count] = (struct history_change){
+				.type = row->type,
+				.name = (char *)row->name,
+				.row = (uint32_t)i,
+				.self = history_compare_row(functions, row, row->self, spans),
+				.total = history_compare_row(functions, row, row->total, spans),
+			};
+		count++;
+	}
+	return count;
+}
+
+/* Makes the names of a list its own. */
+static int own_names(struct history_change *changes, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		changes[i].name = strdup(changes[i].name);
+		if (!changes[i].name) {
+			while (i--)
+				free(changes[i].name);
+			return -ENOMEM;
+		}
+	}
+	return 0;
 }
 
 int64_t history_changes(const struct functions *functions,
 			const struct history_span spans[HISTORY_SIDES], size_t max,
 			struct history_change **ret)
 {
-	size_t count = functions_count(functions), kept = 0;
-	struct history_change *changes = calloc(count + 1, sizeof(*changes));
+	size_t count = compare_rows(functions, spans, NULL), kept = 0;
+	_cleanup_free_ struct history_change *changes = calloc(count + 1, sizeof(*changes));
 
 	if (!changes)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		const struct function_row *row = functions_at(functions, i);
-
-		changes[i].type = row->type;
-		changes[i].row = (uint32_t)i;
-		if (has_both_sides(functions, row)) {
-			changes[i].self = history_compare(row->self, spans);
-			changes[i].total = history_compare(row->total, spans);
-		}
-		changes[i].name = strdup(row->name);
-		if (!changes[i].name) {
-			history_changes_free(changes, count);
-			return -ENOMEM;
-		}
-	}
-	if (spans[HISTORY_AFTER].is_state) {
+	compare_rows(functions, spans, changes);
+	if (spans[HISTORY_AFTER].is_state)
 		mark_states(changes, count);
-	} else if (mark_changes(changes, count) < 0) {
-		history_changes_free(changes, count);
+	else if (mark_changes(changes, count) < 0)
 		return -ENOMEM;
-	}
 	qsort(changes, count, sizeof(*changes), compare_changes);
 	while (kept < count && kept < max &&
 	       (changes[kept].self.is_change || changes[kept].total.is_change))
 		kept++;
-	for (size_t i = kept; i < count; i++)
-		free(changes[i].name);
-	*ret = changes;
+	if (own_names(changes, kept) < 0)
+		return -ENOMEM;
+	*ret = TAKE_PTR(changes);
 	return (int64_t)kept;
 }

@@ -37,15 +37,25 @@ struct history_change {
  * vary by themselves show changes in more than one comparison of 100. Of states one is enough. */
 bool history_span_tells(const struct history_span *span);
 
-/* Compares the weights of one row. is_change isn't told: that depends on all rows. */
-struct history_rate history_compare(const struct function_weight weights[HISTORY_SIDES],
-				    const struct history_span spans[HISTORY_SIDES]);
+/*
+ * Returns whether a row is compared. Where they are told by process these are the rows of processes
+ * that aren't left out, and were there for long enough before; and the functions of those among
+ * them that did something in both ranges.
+ */
+bool history_is_judged(const struct functions *functions, const struct function_row *row,
+		       const struct history_span spans[HISTORY_SIDES]);
+
+/* Compares weights of a row: its own or all. The range before counts from when its process was seen
+ * first. is_change isn't told: that depends on all rows. */
+struct history_rate history_compare_row(const struct functions *functions,
+					const struct function_row *row,
+					const struct function_weight weights[HISTORY_SIDES],
+					const struct history_span spans[HISTORY_SIDES]);
 
 /*
- * Compares all functions, and processes where these are rows; not the functions of a process that
- * is on one side alone. Lists those with a change, the largest change of their own weight first,
- * then of their whole weight; at most `max`. Returns their number, or -ENOMEM. The caller ends the
- * list with history_changes_free().
+ * Compares all rows that are judged, as one family of tests. Lists those with a change, the largest
+ * change of their own weight first, then of their whole weight; at most `max`. Returns their
+ * number, or -ENOMEM. The caller ends the list with history_changes_free().
  */
 int64_t history_changes(const struct functions *functions,
 			const struct history_span spans[HISTORY_SIDES], size_t max,

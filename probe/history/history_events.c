@@ -16,7 +16,7 @@
 
 #define NOW_FILE "events"
 #define OLD_FILE "events.old"
-#define FLAGS	 (O_NOFOLLOW | O_CLOEXEC)
+#define READ_MAX (2 * EVENTS_FILE_MAX)
 #define DAY_NS	 (86400 * (int64_t)NS_PER_S)
 
 /* Reads a number of digits. Returns what is behind it; NULL: there is none, or none that fits. */
@@ -67,39 +67,43 @@ static int64_t begin_of(int fd)
 	return bytes > 0 && read_number(head, head + bytes, &at) ? at : 0;
 }
 
-/* Removes the old file, and makes the present one old, if it is their time. */
-static int turn_files(int folder, const struct stat *st, int64_t begin, int64_t days, int64_t now)
+static void remove_aged(int folder, const char *name, int64_t days, int64_t now)
 {
-	bool is_full = st->st_size >= EVENTS_FILE_MAX;
-	bool is_aged = days && begin && now - begin > days * DAY_NS / 2;
-	struct stat old;
+	struct stat status;
 
-	if (days && fstatat(folder, OLD_FILE, &old, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    now / (int64_t)NS_PER_S - old.st_mtime > days * 86400)
-		unlinkat(folder, OLD_FILE, 0);
-	if (!is_full && !is_aged)
-		return 0;
-	return renameat(folder, NOW_FILE, folder, OLD_FILE) < 0 ? -errno : 1;
+	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    now / (int64_t)NS_PER_S - status.st_mtime > days * 86400)
+		unlinkat(folder, name, 0);
+}
+
+void history_events_trim(int folder, int64_t days, int64_t now)
+{
+	if (!days)
+		return;
+	remove_aged(folder, OLD_FILE, days, now);
+	remove_aged(folder, NOW_FILE, days, now);
 }
 
 /* Opens the present file for appending, behind a line that is whole. */
 static int open_file(int folder, int64_t days, int64_t now)
 {
 	for (int i = 0; i < 2; i++) {
+		struct stat status;
 		_cleanup_close_ int fd =
-			openat(folder, NOW_FILE, O_RDWR | O_APPEND | O_CREAT | FLAGS, 0600);
-		struct stat st;
+			history_file_open(folder, NOW_FILE, O_RDWR | O_APPEND | O_CREAT, &status);
 		char last = '\n';
 
-		if (fd < 0 || fstat(fd, &st) < 0)
-			return -errno;
-		int turned = i ? 0 : turn_files(folder, &st, begin_of(fd), days, now);
-		if (turned < 0)
-			return turned;
-		if (turned)
+		if (fd < 0)
+			return fd;
+		int64_t begin = begin_of(fd);
+		bool is_aged = days && begin && now - begin > days * DAY_NS / 2;
+		if (i == 0 && (status.st_size >= EVENTS_FILE_MAX || is_aged)) {
+			if (renameat(folder, NOW_FILE, folder, OLD_FILE) < 0)
+				return -errno;
 			continue;
-		if (st.st_size && pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n' &&
-		    file_write_all(fd, "\n", 1) < 0)
+		}
+		if (status.st_size && pread(fd, &last, 1, status.st_size - 1) == 1 &&
+		    last != '\n' && file_write_all(fd, "\n", 1) < 0)
 			return -EIO;
 		return TAKE_FD(fd);
 	}
@@ -115,13 +119,25 @@ int history_events_append(int folder, const struct buf *lines, int64_t days, int
 
 /* ---- reading ---- */
 
+/* Adds the end of a file: it has a bound, so that is all of it. */
 static int read_file(int folder, const char *name, struct buf *text)
 {
-	_cleanup_close_ int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | FLAGS);
+	struct stat status;
+	_cleanup_close_ int fd = history_file_open(folder, name, O_RDONLY, &status);
+	size_t bytes;
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	return file_read_fd(fd, text);
+		return fd == -ENOENT ? 0 : fd;
+	off_t skipped = status.st_size > READ_MAX ? status.st_size - READ_MAX : 0;
+	char *room = buf_reserve(text, READ_MAX);
+	if (!room || lseek(fd, skipped, SEEK_SET) < 0)
+		return -ENOMEM;
+	int r = file_read_up_to(fd, room, READ_MAX, &bytes);
+	if (r < 0)
+		return r;
+	text->len += bytes;
+	buf_char(text, '\n'); /* an end that a power cut tore off is no part of the next line */
+	return 0;
 }
 
 static bool is_in_range(const struct history_event *event, const struct history_range *range)
@@ -132,17 +148,18 @@ static bool is_in_range(const struct history_event *event, const struct history_
 int history_events_read(int folder, const struct history_range *range, size_t max, struct buf *out,
 			uint64_t *left_out)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT(4 * EVENTS_FILE_MAX);
+	_cleanup_buf_ struct buf text = BUF_INIT(3 * READ_MAX);
 	struct history_event event;
 	uint64_t found = 0;
 	int r = read_file(folder, OLD_FILE, &text), next;
 
-	if (text.len && text.data[text.len - 1] != '\n')
-		buf_char(&text, '\n');
 	if (r == 0)
 		r = read_file(folder, NOW_FILE, &text);
+	*left_out = 0;
 	if (r < 0)
 		return r;
+	if (!text.len)
+		return 0;
 	const char *end = text.data + text.len;
 	for (const char *at = text.data; at && (next = history_event_next(&at, end, &event));)
 		found += next > 0 && is_in_range(&event, range);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events on disk: the lines of base/journal.h in history's folder, in the file `events`, and those
- * before them in `events.old`. Both are only appended to and have a bound, so there are always the
- * latest ones. One thread at a time; each call may block as the file system does.
+ * Events on disk: the lines of journal/journal.h in history's folder, in the file `events`, and
+ * those before them in `events.old`. Both are only appended to and have a bound, so there are
+ * always the latest ones. One thread at a time; each call may block as the file system does.
  */
 #pragma once
 
@@ -12,10 +12,13 @@
 #define EVENTS_FILE_MAX (1u << 20)
 
 /*
- * Appends lines. A file that is full, or that began half of `days` ago, becomes `events.old`; one
- * that wasn't written to for `days` is removed. 0 days: no limit. Returns 0 or a negative errno.
+ * Appends lines. A file that is full, or that began half of `days` ago, becomes `events.old`. 0
+ * days: no limit. Returns 0 or a negative errno.
  */
 int history_events_append(int folder, const struct buf *lines, int64_t days, int64_t now);
+
+/* Removes files that weren't written to for `days`. */
+void history_events_trim(int folder, int64_t days, int64_t now);
 
 /*
  * Adds the lines of a range to `out`, oldest first, the latest `max` if there are more; *left_out

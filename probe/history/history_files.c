@@ -123,15 +123,11 @@ static bool parse_name(const char *name, struct history_file *file)
 	return false;
 }
 
-/* Opens a file of ours: regular, with one link, and nobody else's. */
-static int open_file(const struct history_files *files, const struct history_file *file, int flags,
-		     struct stat *status)
+int history_file_open(int folder, const char *name, int flags, struct stat *status)
 {
-	char name[NAME_BYTES];
-
-	name_file(file, name);
 	_cleanup_close_ int fd =
-		openat(files->folder, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+		openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, status) < 0)
@@ -139,6 +135,15 @@ static int open_file(const struct history_files *files, const struct history_fil
 	if (!S_ISREG(status->st_mode) || status->st_nlink != 1 || status->st_uid != geteuid())
 		return -EPERM;
 	return TAKE_FD(fd);
+}
+
+static int open_file(const struct history_files *files, const struct history_file *file, int flags,
+		     struct stat *status)
+{
+	char name[NAME_BYTES];
+
+	name_file(file, name);
+	return history_file_open(files->folder, name, flags, status);
 }
 
 static int unlink_file(const struct history_files *files, const struct history_file *file)

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "base/why.h"
 #include "history/history_record.h"
@@ -87,6 +88,10 @@ int history_files_read(struct history_files *files, const struct history_place *
  */
 size_t history_files_trim(struct history_files *files, const struct history_limits *limits,
 			  bool by_age, int64_t now);
+
+/* Opens a file of ours in the folder, which is made with O_CREAT: -EPERM if it isn't regular, has
+ * another link, or is somebody else's. Returns it, or a negative errno. */
+int history_file_open(int folder, const char *name, int flags, struct stat *status);
 
 /* Returns the open folder; borrowed. */
 int history_files_folder(const struct history_files *files);

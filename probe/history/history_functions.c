@@ -9,6 +9,10 @@
 #include "history/history_functions_state.h"
 
 #define NAMES_MAX (64u * 1024 * 1024)
+/* A row takes 180 bytes beside its name. More functions than that aren't told by process; processes
+ * have room behind them. */
+#define ROWS_MAX       400000
+#define OF_PROCESS_MAX 200000
 
 int functions_new(struct functions **ret)
 {
@@ -45,6 +49,21 @@ const struct function_row *functions_at(const struct functions *functions, size_
 	return &functions->rows[number];
 }
 
+bool functions_by_process(const struct functions *functions)
+{
+	return functions->by_process;
+}
+
+uint64_t functions_refused(const struct functions *functions)
+{
+	return functions->refused;
+}
+
+void functions_leave_out(struct functions *functions, size_t number)
+{
+	functions->rows[number].is_left_out = true;
+}
+
 /* Makes room for a function, and for its place in the list of those that a record has. */
 static int reserve_row(struct functions *functions)
 {
@@ -69,6 +88,11 @@ int64_t functions_find(struct functions *functions, uint32_t process, enum frame
 		return -ENOMEM;
 	memcpy(key, &head, sizeof(head));
 	memcpy(key + sizeof(head), name, len);
+	if (functions->count >= (process == NO_PROCESS ? ROWS_MAX : OF_PROCESS_MAX)) {
+		int64_t known = intern_find(functions->names, key, sizeof(head) + len);
+
+		return known < 0 ? -ENOSPC : known;
+	}
 	if (reserve_row(functions) < 0)
 		return -ENOMEM;
 	int64_t number = intern_add(functions->names, key, sizeof(head) + len);

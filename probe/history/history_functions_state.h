@@ -25,4 +25,6 @@ struct functions {
 	struct function_now *now;
 	uint32_t *touched; /* functions that the record has */
 	size_t count, capacity, touched_count;
+	bool by_process;
+	uint64_t refused; /* functions of processes that found no room */
 };

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Takes the journal's lines to the disk, a moment after they were written. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/journal.h"
+#include "journal/journal.h"
 #include "base/log.h"
 #include "history/history_state.h"
 
 #define MOMENT_NS	  (2 * NS_PER_S)
 #define JOURNAL_TAKEN_MAX (1u << 20)
 
-struct lines_job {
+struct journal_job {
 	struct job job;
 	struct history *history;
 	struct buf lines;
@@ -30,23 +31,25 @@ static int append_lines(const struct history *history, const struct buf *lines)
 
 static void write_lines(struct job *job)
 {
-	struct lines_job *lines = (struct lines_job *)job;
+	struct journal_job *lines = (struct journal_job *)job;
 
 	lines->error = append_lines(lines->history, &lines->lines);
 }
 
 static void lines_written(struct job *job, bool finished)
 {
-	struct lines_job *lines = (struct lines_job *)job;
+	struct journal_job *lines = (struct journal_job *)job;
 	struct history *history = lines->history;
 
-	if (finished && lines->error < 0 && rate_take(&history->said, loop_now_ns()))
+	if (!finished)
+		lines->error = -EAGAIN;
+	if (lines->error < 0 && rate_take(&history->said, loop_now_ns()))
 		log_error("what happened could not be kept: %s", strerror(-lines->error));
 }
 
-static void free_lines_job(struct job *job)
+static void free_journal_job(struct job *job)
 {
-	struct lines_job *lines = (struct lines_job *)job;
+	struct journal_job *lines = (struct journal_job *)job;
 
 	buf_done(&lines->lines);
 	free(lines);
@@ -54,15 +57,15 @@ static void free_lines_job(struct job *job)
 
 void history_journal_flush(struct history *history)
 {
-	struct lines_job *lines = calloc(1, sizeof(*lines));
+	struct journal_job *lines = calloc(1, sizeof(*lines));
 
 	loop_timer_cancel(history->loop, &history->journal);
 	if (!lines)
 		return; /* they wait for the next time */
-	*lines = (struct lines_job){
+	*lines = (struct journal_job){
 		.job = {.run = write_lines,
 			.done = lines_written,
-			.free = free_lines_job,
+			.free = free_journal_job,
 			.unlimited = true},
 		.history = history,
 		.lines = BUF_INIT(JOURNAL_TAKEN_MAX),
@@ -91,14 +94,21 @@ void history_journal_begin(struct history *history)
 	journal_watch(journal_woken, history);
 }
 
+void history_journal_hold(struct history *history)
+{
+	if (!history->journal.expired)
+		return;
+	journal_watch(NULL, NULL);
+	loop_timer_cancel(history->loop, &history->journal);
+}
+
 void history_journal_end(struct history *history)
 {
 	_cleanup_buf_ struct buf lines = BUF_INIT(JOURNAL_TAKEN_MAX);
 
 	if (!history->journal.expired)
 		return;
-	journal_watch(NULL, NULL);
-	loop_timer_cancel(history->loop, &history->journal);
+	history_journal_hold(history);
 	journal_take(&lines);
 	append_lines(history, &lines);
 }

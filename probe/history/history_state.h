@@ -25,6 +25,10 @@ struct history {
 	uint64_t watched_ns;	   /* when the last look began, CLOCK_MONOTONIC; 0: never */
 	uint32_t watching;	   /* probes that the look has still to come to */
 	bool is_watching;	   /* a question of it is under way */
+	unsigned rests;		   /* times that looks rest longer, after failures */
+	uint64_t watch_failures;
+	struct intern *(*sampled)(void *arg, enum probe probe);
+	void *sampled_arg;
 	struct history_watched watched[PROBE_COUNT];
 
 	struct history_store store; /* of the worker's jobs */
@@ -40,6 +44,7 @@ int history_pack_profile(const struct profile *profile, uint64_t steady_ns,
 /* Take the journal's lines: at first; to the worker; at last, when the worker has stopped. */
 void history_journal_begin(struct history *history);
 void history_journal_flush(struct history *history);
+void history_journal_hold(struct history *history); /* what comes from now on waits for the end */
 void history_journal_end(struct history *history);
 
 /* Frees what a look saw of a probe. */

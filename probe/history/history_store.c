@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "stack/tree_rest.h"
+#include "history/history_events.h"
 
 #define NODES_OF_BLOCK 131072u	/* of a record that is put together; of an hour twice as many */
 #define NODES_READ     1048576u /* a range's tree is made smaller beyond */
@@ -265,9 +266,11 @@ void history_store_trim(struct history_store *store)
 		store->offset = offset;
 		store->steady_ns = monotonic;
 	}
-	if (history_files_trim(store->files, &store->limits,
-			       monotonic - store->steady_ns >= STEADY_NS, now))
+	bool by_age = monotonic - store->steady_ns >= STEADY_NS;
+	if (history_files_trim(store->files, &store->limits, by_age, now))
 		history_index_forget(&store->index, store->files);
+	if (by_age)
+		history_events_trim(history_files_folder(store->files), store->limits.days, now);
 }
 
 /* ---- reading ---- */

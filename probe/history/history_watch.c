@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Looks for anomalies for /metrics: one probe after the other, when somebody asks, not too often.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #define LATELY_WINDOWS 20
 #define PAST_WINDOWS   120
 #define REST_WINDOWS   10 /* between two looks */
+#define RESTS_MAX      6  /* times that it is doubled */
 
 static void watch_next(struct history *history);
 
@@ -56,6 +58,12 @@ static void watch_answered(void *arg, struct history_ask *ask)
 
 	history->is_watching = false;
 	history_watched_done(watched);
+	if (ask->error && ask->error != -ENOENT && ask->error != -ECANCELED) {
+		history->watch_failures++;
+		history->rests = history->rests < RESTS_MAX ? history->rests + 1 : RESTS_MAX;
+	} else {
+		history->rests = 0;
+	}
 	if (ask->error == 0 && ask->tells) {
 		watched->at = ask->ranges[HISTORY_AFTER].until;
 		watched->processes = ask->anomalies.processes;
@@ -89,18 +97,24 @@ static void watch_next(struct history *history)
 void history_watch(struct history *history, uint32_t probes)
 {
 	uint64_t now = loop_now_ns();
+	uint64_t rest = (REST_WINDOWS * (uint64_t)window_ns(history)) << history->rests;
 
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		if (!(probes & 1u << i))
 			history_watched_done(&history->watched[i]);
 	}
-	if (history->is_watching ||
-	    (history->watched_ns &&
-	     now < history->watched_ns + REST_WINDOWS * (uint64_t)window_ns(history)))
+	/* People's questions come first. */
+	if (!probes || history->is_watching || history->asked ||
+	    (history->watched_ns && now < history->watched_ns + rest))
 		return;
 	history->watched_ns = now;
 	history->watching = probes;
 	watch_next(history);
+}
+
+uint64_t history_watch_failures(const struct history *history)
+{
+	return history->watch_failures;
 }
 
 const struct history_watched *history_watched(const struct history *history, enum probe probe)

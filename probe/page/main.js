@@ -10,6 +10,7 @@ import {isolate, make} from './words.js';
 import {readView, writeView} from './view.js';
 
 const ROLES = ['metrics', 'own', 'read', 'profile', 'admin'];
+const NAMELESS = 'processes';
 const AGES = [['~60', ', ≥ 1 min'], ['~600', ', ≥ 10 min'], ['~3600', ', ≥ 1 h']];
 const get = (selector) => document.querySelector(selector);
 const view = readView(location.hash), BEGAN = 'stackprobe-began';
@@ -65,8 +66,8 @@ function namesOf({name, views}) {
 }
 
 /* What a view begins. */
-const beginning = () => [view.source, view.probe, view.pids, view.seconds, view.from, view.until, view.against,
-	view.rival, view.group].join();
+const beginning = () => JSON.stringify(['source', 'probe', 'pids', 'seconds', 'from', 'until', 'against', 'rival', 'group',
+	...view.group ? ['of'] : []].map((key) => view[key]));
 
 /* Looks at some processes ({pids, of, group}): of what was done to the profile before, search and colours stay. */
 function look(source, {pids, of, group = ''}, probe = get('[name=probe]').value, range = {from: '', until: '', against: '', rival: ''}) {
@@ -88,9 +89,9 @@ function look(source, {pids, of, group = ''}, probe = get('[name=probe]').value,
 	begin();
 }
 
-/* Shows a range of history. */
+/* Shows a range of history, which has no ages. */
 function lookBack(probe, range, who = view) {
-	look('range', who, probe, range);
+	look('range', who, probe.split('~').slice(0, 2).join('~'), range);
 }
 
 function begin() {
@@ -127,10 +128,10 @@ function offer() {
 
 async function takeRow(row, source = 'take') {
 	try {
-		const pids = await pidsOf(row), name = row.comm || row.container || row.pod || 'processes';
+		const pids = await pidsOf(row), name = row.comm || row.container || row.pod || NAMELESS;
 
 		if (pids)
-			look(source, {pids, of: row.pid ? `${name} (${row.pid})` : name, group: row.pid ? '' : processes.group.value});
+			look(source, {pids, of: row.pid ? `${name} (${row.pid})` : name, group: row.pid || name === NAMELESS ? '' : processes.group.value});
 		else
 			say('None of its processes runs any more.', true);
 	} catch (error) {

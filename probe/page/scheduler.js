@@ -21,7 +21,7 @@ export class Scheduler {
 			try {
 				const [text, slow] = await Promise.all([
 					alone(() => getText(`/sched/${name}.txt?seconds=${SECONDS}`)),
-					isSlow && alone(() => getJson(`/sched/${name}.json?seconds=${SECONDS}`)),
+					isSlow && alone(() => getJson(`/sched/${name}.json?seconds=${SECONDS}`)).catch(() => null), /* there may be one too many */
 				]);
 
 				range = {from: from - MARGIN_S, until: from + SECONDS + MARGIN_S};

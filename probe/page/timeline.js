@@ -8,7 +8,7 @@ const AGAINST = [['', 'nothing'], ['before', 'the time before'], ['3600', 'an ho
 	['604800', 'a week before']];
 const SPANS = [['3600', 'hour'], ['21600', '6 hours'], ['86400', 'day'], ['604800', '7 days']];
 
-const EVENTS = 200; /* that are listed */
+const EVENTS = 200, NEWS = 10; /* that are listed */
 const VALUES = ['Self', 'Total', 'All of it']; /* headings of columns with rates */
 
 const now = () => Date.now() / 1000;
@@ -96,7 +96,7 @@ export class TimeLine {
 			else if (what)
 				this.listUnusual().catch((error) => this.say(error.message, true));
 			else if (pids)
-				this.onRange(this.probes, {...this.lately, against: 'before', rival: ''}, {pids, of});
+				this.showUnusual(pids, of);
 			else if (label)
 				this.onFunction(label);
 		});
@@ -149,9 +149,12 @@ export class TimeLine {
 		let told = null;
 
 		try {
-			told = await this.alone(() => getJson(`/windows?probe=${this.one}&from=${until - this.span}`
+			const windows = await this.alone(() => getJson(`/windows?probe=${this.one}&from=${until - this.span}`
 				+ `&until=${until}${chosen && `&${chosen}`}`, {signal}));
-			told.events = (await this.alone(() => getJson(`/events?from=${until - this.span}&until=${until}`, {signal}))).events;
+			const happened = await this.alone(() => getJson(`/events?from=${until - this.span}&until=${until}`, {signal}))
+				.catch(() => ({events: [], left_out: 0}));
+
+			told = {...windows, ...happened, range: windows.range};
 		} catch (error) {
 			if (!signal.aborted)
 				this.text.textContent = error.message;
@@ -160,11 +163,17 @@ export class TimeLine {
 			return;
 		Object.assign(this, {told, asked: `${probe};${chosen}`});
 		if (told)
-			section.querySelector('ul').replaceChildren(...told.events.slice(-EVENTS).reverse().map(({time, kind, text}) =>
-				make('li', {}, `${clock(time)} ${kind}: `, named(text))));
+			this.listEvents(told);
 		else
 			this.canvas.width = 0; /* what it shows is of something else */
 		this.draw();
+	}
+
+	listEvents({events, left_out}) {
+		const lines = events.slice(-EVENTS).reverse().map(({time, kind, text}) => make('li', {}, `${clock(time)} ${kind}: `, named(text)));
+		const more = left_out + events.length - lines.length;
+
+		this.section.querySelector('ul').replaceChildren(...lines, ...more ? [make('li', {}, `and ${number(more)} before these`)] : []);
 	}
 
 	/* Something else is looked at. */
@@ -332,25 +341,36 @@ export class TimeLine {
 		this.say(`${says}.`);
 	}
 
-	/* Lists the processes that are unlike their own past: in the marked range, or lately. */
+	/* Lists the processes that are unlike their own past, in the marked range or lately, and those that have none. */
 	async listUnusual() {
-		const {from, until} = this.range, query = until ? `&from=${from}&until=${until}` : '';
+		const {from, until} = this.range, query = until ? `&from=${Number(from)}&until=${Number(until)}` : '', {probes} = this;
 		const told = await this.alone(() => getJson(`/anomalies?probe=${this.one}${query}`)), {before, after} = told;
-		const meta = {...told, period_ns: after.period_ns}, of = `of ${told.processes + told.began} processes are unlike their past`;
+		const meta = {...told, period_ns: after.period_ns}, of = `of ${told.processes} processes are unlike their past`;
 		const says = told.tells ? `${told.abnormal || 'None'} ${of}` : 'Too few windows to tell: six each are needed';
+		const row = ({pid, comm, container, pod}, facts, ...cells) => {
+			const name = `[${pid}]${comm}`;
 
-		this.lately = {from: after.from, until: after.until};
+			return [[make('button', {type: 'button', className: 'name', 'data-pids': pid, 'data-of': name}, named(name)),
+				make('small', {}, ' ', named([container ?? pod, ...facts].filter(Boolean).join(', ')))], ...cells];
+		};
+		const quota = ({cpus, used_after} = {}) => cpus && (used_after === undefined ? `${number(cpus)} CPUs`
+			: `${(100 * used_after).toFixed(0)} % of its ${number(cpus)} CPUs`);
+
+		this.lately = {probes, from: after.from, until: after.until};
 		this.changes.hidden = false;
 		this.fill(`${says}: ${clock(after.from)} – ${clock(after.until)}, compared with ${clock(before.from)} – ${clock(before.until)}.`,
-			['Process', 'All of it', 'What changed most in it'], told.anomalies.map((one) => {
-				const name = `[${one.pid}]${one.comm}`, {past, container, cgroup: {cpus, used_after} = {}} = one;
-				const facts = [past !== 'known' && past, container, cpus && `${(100 * used_after).toFixed(0)} % of its ${number(cpus)} CPUs`];
-
-				return [[make('button', {type: 'button', className: 'name', 'data-pids': one.pid, 'data-of': name}, named(name)),
-					make('small', {}, ' ', named(facts.filter(Boolean).join(', ')))], changed(one.rate, meta),
-				one.changes.slice(0, 1).map((most) => named(labelOf(most.name, most.kind)))];
-			}));
+			['Process', 'All of it', 'What changed most in it'], [
+				...told.anomalies.map((one) => row(one, [one.silent && 'silent now', quota(one.cgroup)], changed(one.rate, meta),
+					one.changes.slice(0, 1).map((most) => named(labelOf(most.name, most.kind))))),
+				...told.new.slice(0, NEWS).map((one) => row(one, ['new'], [rate(one.rate, meta)], [])),
+			]);
 		this.say(`${says}.`);
+	}
+
+	showUnusual(pids, of) {
+		const {probes, from, until} = this.lately;
+
+		this.onRange(probes, {from, until, against: 'before', rival: ''}, {pids, of});
 	}
 
 	fill(caption, heads, rows) {

@@ -43,6 +43,8 @@ int session_new(struct session **ret, const struct session_setup *setup, struct 
 		session_free(session);
 		return r;
 	}
+	if (setup->history)
+		history_set_sampled(setup->history, session_sampled, session);
 	*ret = session;
 	return 0;
 }
@@ -51,6 +53,8 @@ void session_free(struct session *session)
 {
 	if (!session)
 		return;
+	if (session->setup.history)
+		history_set_sampled(session->setup.history, NULL, NULL);
 	loop_timer_cancel(session->setup.loop, &session->period);
 	loop_timer_cancel(session->setup.loop, &session->window);
 	if (session->subscriber)
@@ -193,6 +197,7 @@ static void stop_session(struct session *session)
 	engine_unsubscribe(session->setup.engine, session->subscriber);
 	session->subscriber = NULL;
 	session->phase = SESSION_STOPPED;
+	session->thinned = 0;
 	session_arm_window(session, false);
 	log_info("flamegraph stopped");
 }

@@ -48,8 +48,9 @@ struct session {
 	struct uploads *uploads;
 	struct loop_timer window; /* ends windows for the server and history (session_windows.c) */
 	bool sends;		  /* there is a server, and something is collected */
-	uint32_t thinned;	  /* probes whose guard left events out in the last window */
-	uint32_t unsent;	  /* probes whose window began before there was a server */
+	uint32_t thinned;	  /* probes whose guard left events out not long ago */
+	uint8_t unthinned[PROBE_COUNT]; /* windows since then in which it left none out */
+	uint32_t unsent;		/* probes whose window began before there was a server */
 	struct session_stats stats;
 	struct cleaner *cleaner;
 	struct fetch *fetches;			/* fetches under way */
@@ -62,6 +63,10 @@ struct session {
 };
 
 /* ---- session_windows.c ---- */
+
+/* Returns the names of the processes that a probe samples now; NULL: no memory. `arg`: a session.
+ */
+struct intern *session_sampled(void *arg, enum probe probe);
 
 /*
  * Starts or stops ending windows by a timer, as it collects and has a server or a history.

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/journal.h"
+#include "journal/journal.h"
 #include "base/log.h"
 #include "kind/kind.h"
 
@@ -107,20 +107,25 @@ void session_keep(struct session *session, struct profile *profile)
 		session->writing++;
 }
 
-/* Notes when the guard begins to leave events out, and when it has stopped. */
+#define CLEAN_WINDOWS 10
+
+/* Notes when the guard begins to leave events out, and when it hasn't for some windows. */
 static void note_guard(struct session *session, enum probe probe, const struct profile *window)
 {
-	bool is_thinned = window->left_out > 0;
+	uint32_t bit = 1u << probe;
 
-	if (is_thinned == (bool)(session->thinned & 1u << probe))
-		return;
-	session->thinned ^= 1u << probe;
-	if (is_thinned)
-		journal_note(JOURNAL_GUARD, "%s: max_overhead leaves events out, %llu so far",
-			     kind_get(probe)->name, (unsigned long long)window->left_out);
-	else
-		journal_note(JOURNAL_GUARD, "%s: all events are taken again",
-			     kind_get(probe)->name);
+	if (window->left_out) {
+		if (!(session->thinned & bit))
+			journal_note(JOURNAL_GUARD,
+				     "%s: max_overhead leaves events out, %llu so far",
+				     kind_get(probe)->name, (unsigned long long)window->left_out);
+		session->thinned |= bit;
+		session->unthinned[probe] = 0;
+	} else if (session->thinned & bit && ++session->unthinned[probe] == CLEAN_WINDOWS) {
+		journal_note(JOURNAL_GUARD, "%s: all events were taken in the last %d windows",
+			     kind_get(probe)->name, CLEAN_WINDOWS);
+		session->thinned &= ~bit;
+	}
 }
 
 /* Returns the window of a probe, for its upload and history; the caller owns it. NULL: no memory,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/history/anomaly_limits.h"
 #include "api/history/history_question.h"
 #include "base/json.h"
 #include "kind/kind.h"
@@ -19,6 +20,9 @@ struct history_request {
 	size_t top; /* changes that are told */
 	void (*ready)(void *arg);
 	void *arg;
+	struct history_ask asked; /* while the limits of anomalies are read */
+	struct history_anomalies anomalies;
+	const struct cgroup_limits *limits;
 };
 
 /* ---- what both tell ---- */
@@ -128,13 +132,10 @@ static void write_changes(struct json *json, const struct history_ask *ask, size
 
 /* Adds what the process's control group lets it have; of the CPU's time, how much of that it had.
  */
-static void write_limits(struct json *json, const struct history_ask *ask,
-			 const struct history_anomaly *anomaly)
+static void write_limits(struct json *json, double of_second, const struct history_rate *rate,
+			 const struct cgroup_limits *limits)
 {
-	const struct cgroup_limits *limits = &anomaly->limits;
-	double of_second = (double)ask->sums[HISTORY_AFTER].period_ns / (double)NS_PER_S;
-
-	if (!limits->path)
+	if (!limits || !limits->path)
 		return;
 	json_object(json, "cgroup");
 	json_name(json, "path", limits->path);
@@ -144,70 +145,90 @@ static void write_limits(struct json *json, const struct history_ask *ask,
 		json_u64(json, "shares", limits->shares);
 	if (limits->cpus > 0) {
 		json_double(json, "cpus", limits->cpus);
-		if (of_second > 0 && ask->view == VIEW_ALL) {
-			json_double(json, "used_before",
-				    anomaly->rate.before * of_second / limits->cpus);
-			json_double(json, "used_after",
-				    anomaly->rate.after * of_second / limits->cpus);
+		if (of_second > 0) {
+			json_double(json, "used_before", rate->before * of_second / limits->cpus);
+			json_double(json, "used_after", rate->after * of_second / limits->cpus);
 		}
 	}
 	json_object_end(json);
 }
 
-static void write_anomaly(struct json *json, const struct history_ask *ask,
-			  const struct history_anomaly *anomaly)
+static void write_process(struct json *json, const struct history_anomaly *anomaly)
 {
 	const char *end = strchr(anomaly->name, ']');
+	const char *place = anomaly->container;
+	bool is_pod = place && strncmp(place, POD_PREFIX, strlen(POD_PREFIX)) == 0;
 
-	json_object(json, NULL);
-	json_u64(json, "pid", strtoul(anomaly->name + 1, NULL, 10));
+	json_u64(json, "pid", (uint64_t)history_anomaly_pid(anomaly));
 	json_name(json, "comm", end ? end + 1 : anomaly->name);
-	if (anomaly->container)
-		json_name(json, "container", anomaly->container + strlen(CONTAINER_PREFIX));
-	json_raw(json, "alive", anomaly->is_alive ? "true" : "false");
-	json_text(json, "past",
-		  anomaly->is_new      ? "new"
-		  : anomaly->is_silent ? "silent now"
-				       : "known");
+	if (place)
+		json_name(json, is_pod ? "pod" : "container", place + strlen(CONTAINER_PREFIX));
+}
+
+static void write_anomaly(struct json *json, double of_second,
+			  const struct history_anomaly *anomaly, const struct cgroup_limits *limits)
+{
+	json_object(json, NULL);
+	write_process(json, anomaly);
+	json_raw(json, "silent", anomaly->is_silent ? "true" : "false");
 	write_rate(json, "rate", &anomaly->rate);
-	write_limits(json, ask, anomaly);
+	write_limits(json, of_second, &anomaly->rate, limits);
 	json_u64(json, "changed", anomaly->changes_count);
 	write_functions(json, anomaly->changes, anomaly->changes_count, ANOMALY_FUNCTIONS);
 	json_object_end(json);
 }
 
-static void write_anomalies(struct json *json, const struct history_ask *ask, size_t top)
+static void write_news(struct json *json, const struct history_anomalies *anomalies, size_t top)
 {
-	const struct history_anomalies *anomalies = &ask->anomalies;
+	json_array(json, "new");
+	for (size_t i = 0; i < anomalies->news_count && i < top; i++) {
+		json_line(json);
+		json_object(json, NULL);
+		write_process(json, &anomalies->news[i]);
+		json_double(json, "rate", anomalies->news[i].rate.after);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+/* `limits`: of the first ones of the list, as many as are written; NULL: nothing is known. */
+static void write_anomalies(struct json *json, const struct history_ask *ask,
+			    const struct history_anomalies *anomalies,
+			    const struct cgroup_limits *limits, size_t top)
+{
+	double of_second = ask->view == VIEW_ALL
+				   ? (double)ask->sums[HISTORY_AFTER].period_ns / (double)NS_PER_S
+				   : 0;
 
 	write_sides(json, ask);
 	json_numbers(json, {"processes", anomalies->processes}, {"functions", anomalies->functions},
-		     {"began", anomalies->began}, {"ended", anomalies->ended},
-		     {"abnormal", anomalies->count}, {"damaged", ask->damaged});
+		     {"abnormal", anomalies->count}, {"began", anomalies->news_count},
+		     {"refused", anomalies->refused}, {"damaged", ask->damaged});
 	json_raw(json, "tells", ask->tells ? "true" : "false");
 	json_array(json, "anomalies");
 	for (size_t i = 0; i < anomalies->count && i < top; i++) {
 		json_line(json);
-		write_anomaly(json, ask, &anomalies->anomalies[i]);
+		write_anomaly(json, of_second, &anomalies->anomalies[i],
+			      limits ? &limits[i] : NULL);
 	}
 	json_array_end(json);
+	write_news(json, anomalies, top);
 }
 
 /* ---- events ---- */
 
 static void write_events(struct json *json, const struct history_ask *ask, size_t top)
 {
-	const char *end = ask->events.data + ask->events.len, *at = ask->events.data;
+	const char *at = ask->events.data ? ask->events.data : "", *end = at + ask->events.len;
 	struct history_event event;
 	uint64_t skipped = 0;
 
-	for (const char *line = at; line && (line = memchr(line, '\n', (size_t)(end - line)));
-	     line++)
+	for (const char *line = at; (line = memchr(line, '\n', (size_t)(end - line))); line++)
 		skipped++;
 	skipped = skipped > top ? skipped - top : 0;
 	json_u64(json, "left_out", ask->events_left_out + skipped);
 	json_array(json, "events");
-	for (; at && history_event_next(&at, end, &event) > 0;) {
+	while (history_event_next(&at, end, &event) > 0) {
 		if (skipped) {
 			skipped--;
 			continue;
@@ -224,9 +245,33 @@ static void write_events(struct json *json, const struct history_ask *ask, size_
 
 /* ---- asking ---- */
 
-static void history_answered(void *arg, struct history_ask *ask)
+static void write_answer(struct json *json, const struct history_request *request,
+			 const struct history_ask *ask)
 {
-	struct history_request *request = arg;
+	json_object(json, NULL);
+	if (ask->wish != HISTORY_EVENTS)
+		write_what(json, ask);
+	switch (ask->wish) {
+	case HISTORY_CHANGES:
+		write_changes(json, ask, request->top);
+		break;
+	case HISTORY_ANOMALIES:
+		write_anomalies(json, ask, &request->anomalies, request->limits, request->top);
+		break;
+	case HISTORY_EVENTS:
+		write_range(json, "range", &ask->ranges[HISTORY_AFTER], NULL);
+		write_events(json, ask, request->top);
+		break;
+	default:
+		write_range(json, "range", &ask->ranges[HISTORY_AFTER], NULL);
+		json_u64(json, "damaged", ask->damaged);
+		write_windows(json, ask);
+	}
+	json_object_end(json);
+}
+
+static void answer_request(struct history_request *request, const struct history_ask *ask)
+{
 	struct answer *answer = request->answer;
 	struct json json = {.out = &answer->body};
 
@@ -235,26 +280,35 @@ static void history_answered(void *arg, struct history_ask *ask)
 	} else {
 		answer->status = 200;
 		answer->content_type = "application/json";
-		json_object(&json, NULL);
-		if (ask->wish != HISTORY_EVENTS)
-			write_what(&json, ask);
-		if (ask->wish == HISTORY_EVENTS) {
-			write_range(&json, "range", &ask->ranges[HISTORY_AFTER], NULL);
-			write_events(&json, ask, request->top);
-		} else if (ask->wish == HISTORY_CHANGES) {
-			write_changes(&json, ask, request->top);
-		} else if (ask->wish == HISTORY_ANOMALIES) {
-			write_anomalies(&json, ask, request->top);
-		} else {
-			write_range(&json, "range", &ask->ranges[HISTORY_AFTER], NULL);
-			json_u64(&json, "damaged", ask->damaged);
-			write_windows(&json, ask);
-		}
-		json_object_end(&json);
+		write_answer(&json, request, ask);
 		buf_char(&answer->body, '\n');
 	}
 	request->ready(request->arg);
+	history_anomalies_done(&request->anomalies);
 	free(request);
+}
+
+static void limits_done(void *arg, const struct cgroup_limits *limits)
+{
+	struct history_request *request = arg;
+
+	request->limits = limits;
+	answer_request(request, &request->asked);
+}
+
+static void history_answered(void *arg, struct history_ask *ask)
+{
+	struct history_request *request = arg;
+
+	if (ask->wish == HISTORY_ANOMALIES && !ask->error) {
+		request->anomalies = ask->anomalies;
+		ask->anomalies = (struct history_anomalies){0};
+		request->asked = *ask; /* of what is pointed to nothing is looked at */
+		if (anomaly_limits_read(request->services->bulk, &request->anomalies, request->top,
+					limits_done, request) == 0)
+			return;
+	}
+	answer_request(request, ask);
 }
 
 /* Finds the probe and its view. False: the answer is filled in. */
@@ -302,11 +356,15 @@ static void ask_history(const struct services *services, const struct query *que
 		answer_failed(answer, 503, "no memory");
 		return;
 	}
-	*request = (struct history_request){services, answer,
-					    query->top > 0	     ? (size_t)query->top
-					    : wish == HISTORY_EVENTS ? HISTORY_ROWS
-								     : CHANGES_TOP,
-					    ready, arg};
+	*request = (struct history_request){
+		.services = services,
+		.answer = answer,
+		.top = query->top > 0		? (size_t)query->top
+		       : wish == HISTORY_EVENTS ? HISTORY_ROWS
+						: CHANGES_TOP,
+		.ready = ready,
+		.arg = arg,
+	};
 	question.arg = request;
 	int r = wish == HISTORY_EVENTS ? history_submit(services->history, &question)
 				       : session_ask_history(services->flamegraph, &question);

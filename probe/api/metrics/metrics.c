@@ -98,7 +98,8 @@ void metrics_write(const struct services *services, const struct caller *caller,
 	answer->status = 200;
 	answer->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	engine_refresh(services->engine);
-	metrics_watch(services);
+	if (caller->role >= ROLE_READ)
+		metrics_watch(services);
 	figures_read(&figures, services);
 	if (caller->role >= ROLE_READ)
 		process_choice_make(&processes, services);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Processes that are unlike their own past, as history's last look saw them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/metrics/metrics_lines.h"
@@ -65,6 +66,11 @@ static void write_time(struct buf *out, const struct measure *row, const void *s
 	each_watched(out, row, stats, put_time);
 }
 
+static bool is_pod(const struct watched_row *process)
+{
+	return strncmp(process->container, POD_PREFIX, strlen(POD_PREFIX)) == 0;
+}
+
 /* Writes the lines of a process: its rates on both sides. */
 static void put_rates(struct buf *out, const struct measure *row, const char *probe,
 		      const struct watched_row *process)
@@ -81,7 +87,7 @@ static void put_rates(struct buf *out, const struct measure *row, const char *pr
 			   end ? (int)strtol(process->name + 1, NULL, 10) : 0);
 		metrics_label(out, comm, strlen(comm));
 		if (process->container) {
-			buf_str(out, "\",container=\"");
+			buf_printf(out, "\",%s=\"", is_pod(process) ? "pod" : "container");
 			metrics_label(out, process->container + strlen(CONTAINER_PREFIX),
 				      strlen(process->container + strlen(CONTAINER_PREFIX)));
 		}
@@ -89,11 +95,24 @@ static void put_rates(struct buf *out, const struct measure *row, const char *pr
 	}
 }
 
+/* Returns whether a process has its lines already: two names may look alike as labels. */
+static bool is_written(const struct history_watched *watched, size_t number)
+{
+	long pid = strtol(watched->rows[number].name + 1, NULL, 10);
+
+	for (size_t i = 0; i < number; i++) {
+		if (strtol(watched->rows[i].name + 1, NULL, 10) == pid)
+			return true;
+	}
+	return false;
+}
+
 static void put_processes(struct buf *out, const struct measure *row, const char *probe,
 			  const struct history_watched *watched)
 {
 	for (size_t i = 0; i < watched->rows_count; i++)
-		put_rates(out, row, probe, &watched->rows[i]);
+		if (!is_written(watched, i))
+			put_rates(out, row, probe, &watched->rows[i]);
 }
 
 static void write_processes(struct buf *out, const struct measure *row, const void *stats)
@@ -102,6 +121,13 @@ static void write_processes(struct buf *out, const struct measure *row, const vo
 
 	if (figures->services->process_metrics != 0)
 		each_watched(out, row, stats, put_processes);
+}
+
+static uint64_t failures(const void *stats)
+{
+	const struct figures *figures = stats;
+
+	return history_watch_failures(figures->services->history);
 }
 
 static const struct measure rows[] = {
@@ -115,6 +141,9 @@ static const struct measure rows[] = {
 	 "When the last look was, since 1970; /metrics begins one, at most each ten windows of "
 	 "history.",
 	 .lines = write_time, .labels = "probe"},
+	{"anomaly_looks_failed_total", NULL, COUNTER,
+	 "Looks for anomalies that came to nothing, as history could not be read.",
+	 .count = failures},
 };
 
 const struct measures anomaly_measures = {"Anomalies", "", MEASURE_ROWS(rows)};
@@ -123,7 +152,7 @@ static const struct measure process_rows[] = {
 	{"process_anomaly_rate", NULL, GAUGE,
 	 "Weight a second of a process that is unlike its own past, lately and before: at most 20 "
 	 "processes with the largest changes.",
-	 .lines = write_processes, .labels = "probe, pid, comm, container, when"},
+	 .lines = write_processes, .labels = "probe, pid, comm, container, pod, when"},
 };
 
 const struct measures process_anomaly_measures = {"Anomalies", "", MEASURE_ROWS(process_rows),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* base/journal: lines that wait until somebody takes them. */
+/* journal/journal: lines that wait until somebody takes them. */
 #include "unit/lib/unit.h"
 
 #include <stdlib.h>
 
-#include "base/journal.h"
+#include "journal/journal.h"
 
 static char *taken_lines(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "base/journal.h"
+#include "journal/journal.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -41,9 +41,14 @@ static bool add_line(enum journal_kind kind, const char *text)
 		if ((unsigned char)*at < ' ' || *at == '\x7f')
 			*at = ' ';
 	}
+	size_t before = journal.pending.len;
 	buf_str(&journal.pending, line);
 	buf_char(&journal.pending, '\n');
-	return true;
+	if (!buf_error(&journal.pending))
+		return true;
+	journal.pending.len = before;
+	journal.pending.error = 0;
+	return false;
 }
 
 void journal_note(enum journal_kind kind, const char *format, ...)
