@@ -300,6 +300,7 @@ UNITFLAGS_test_session_turns := $(SESSION_UNITFLAGS)
 UNITFLAGS_test_uploads := -Wl,--wrap=sender_add
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
 UNITFLAGS_test_cgroup_scan := $(UNITFLAGS_test_oom)
+UNITFLAGS_test_oom_anomalies := $(UNITFLAGS_test_oom)
 UNITFLAGS_test_oom_container := $(UNITFLAGS_test_oom)
 UNITFLAGS_test_oom_files := $(UNITFLAGS_test_oom)
 UNITFLAGS_test_oom_by_container := $(UNITFLAGS_test_oom)

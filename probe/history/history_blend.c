@@ -299,14 +299,41 @@ static void add_weight(struct function_weight *to, uint64_t weight, double varia
 	to->squares += (double)weight * (double)weight / length * (1 + variation);
 }
 
-/* Notes how much of the range before was over when the process was seen first. */
-static void note_begin(const struct blend *blend, struct function_row *row)
+static double squares_of(const struct blend *blend, const struct history_head *head, double length)
 {
-	if (row->type != FRAME_TYPE_PROCESS || blend->side != HISTORY_BEFORE ||
-	    row->total[HISTORY_BEFORE].sum > 0)
-		return;
-	row->late_length = blend->length;
-	row->late_squares = blend->squares;
+	bool is_one = blend->by_process || history_filter_chooses(&blend->filter);
+
+	return is_one ? length * length : (double)head->squares_ms2 / 1e6;
+}
+
+/*
+ * Notes which processes the record is the first one to have, and how much of the range before is
+ * over then. Such a process may have begun within the record, so that counts as time before it; but
+ * for the range's first record: it was there already, as far as anybody knows.
+ */
+static void note_begins(const struct blending *blending, double length, double squares)
+{
+	struct functions *functions = blending->blend->functions;
+	const struct blend *blend = blending->blend;
+
+	for (size_t i = 0; i < functions->touched_count; i++) {
+		struct function_row *row = &functions->rows[functions->touched[i]];
+
+		if (row->type != FRAME_TYPE_PROCESS)
+			continue;
+		row->begins = !row->is_seen && blend->side == HISTORY_BEFORE && blend->length > 0;
+		row->is_seen = true;
+		if (row->begins) {
+			row->late_length = blend->length + length;
+			row->late_squares = blend->squares + squares;
+		}
+	}
+}
+
+/* Returns whether a row's process begins with this record. */
+static bool is_beginning(const struct functions *functions, const struct function_row *row)
+{
+	return row->process == NO_PROCESS ? row->begins : functions->rows[row->process].begins;
 }
 
 /* Adds the record's functions to their sums. */
@@ -319,9 +346,10 @@ static void add_functions(const struct blending *blending, double length)
 		struct function_now *now = &functions->now[functions->touched[i]];
 		struct function_row *row = &functions->rows[functions->touched[i]];
 
-		note_begin(blending->blend, row);
-		add_weight(&row->self[side], now->self, now->variation.self, length);
-		add_weight(&row->total[side], now->total, now->variation.total, length);
+		if (!is_beginning(functions, row)) {
+			add_weight(&row->self[side], now->self, now->variation.self, length);
+			add_weight(&row->total[side], now->total, now->variation.total, length);
+		}
 		*now = (struct function_now){0};
 	}
 	functions->touched_count = 0;
@@ -387,6 +415,7 @@ int blend_add(struct blend *blend, const struct history_head *head, struct histo
 	if (blend->functions && frames && functions) {
 		if (r == 0 && !is_one)
 			read_variations(&blending, payload);
+		note_begins(&blending, length, squares_of(blend, head, length));
 		add_functions(&blending, length);
 	}
 	free(blending.open);
@@ -400,7 +429,7 @@ int blend_add(struct blend *blend, const struct history_head *head, struct histo
 	if (head->period_ns && blend->period_ns)
 		blend->sum.period_ns = blend->period_ns;
 	blend->length += length;
-	blend->squares += is_one ? length * length : (double)head->squares_ms2 / 1e6;
+	blend->squares += squares_of(blend, head, length);
 	return r;
 }
 

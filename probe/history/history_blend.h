@@ -41,7 +41,8 @@ struct function_row {
 	/* of a process: */
 	const char *container;		  /* as pictures show it; NULL: it is in none */
 	bool is_left_out;		  /* it isn't judged, nor its functions */
-	double late_length, late_squares; /* of the range before, until it is seen first */
+	bool is_seen, begins;		  /* a record has it; the present one is the first */
+	double late_length, late_squares; /* of the range before, until it was there */
 	struct function_weight self[HISTORY_SIDES], total[HISTORY_SIDES];
 };
 

@@ -81,7 +81,7 @@ static int reserve_row(struct functions *functions)
 int64_t functions_find(struct functions *functions, uint32_t process, enum frame_type type,
 		       const char *name, size_t len)
 {
-	const struct function_key head = {process, (unsigned char)type};
+	const struct function_row_key head = {process, (unsigned char)type};
 	_cleanup_free_ char *key = malloc(sizeof(head) + len);
 
 	if (!key)

@@ -14,13 +14,13 @@ struct function_now {
 	bool is_touched;
 };
 
-struct function_key {
+struct function_row_key {
 	uint32_t process;
 	unsigned char type;
 } __attribute__((packed));
 
 struct functions {
-	struct intern *names; /* struct function_key, and the name behind it */
+	struct intern *names; /* struct function_row_key, and the name behind it */
 	struct function_row *rows;
 	struct function_now *now;
 	uint32_t *touched; /* functions that the record has */

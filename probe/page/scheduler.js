@@ -2,7 +2,16 @@
 import {getJson, getText} from './api.js';
 import {make, named} from './words.js';
 
-const SECONDS = 5, MARGIN_S = 15; /* windows of history are longer */
+const SECONDS = 5, MARGIN_S = 15 /* windows of history are longer */, PROCESSES = 20;
+
+/* Returns the processes with the most slow waits: their numbers and names. */
+function slowest(events) {
+	const counts = new Map(), names = new Map(events.map(({pid, comm}) => [String(pid), comm]));
+
+	for (const {pid} of events)
+		counts.set(String(pid), (counts.get(String(pid)) ?? 0) + 1);
+	return [...names].sort(([a], [b]) => counts.get(b) - counts.get(a)).slice(0, PROCESSES);
+}
 
 export class Scheduler {
 	/* `names` are those of /sched's probes, `probes` those whose stacks tell of a chart. onStacks(probe, range, who) shows
@@ -26,9 +35,7 @@ export class Scheduler {
 
 				range = {from: from - MARGIN_S, until: from + SECONDS + MARGIN_S};
 				chart.textContent = text;
-				const who = new Map((slow?.events ?? []).map(({pid, comm}) => [String(pid), comm]));
-
-				links.append('Stacks of this time: ', ...[['', ''], ...who].slice(0, 20).flatMap(([pids, of]) => probes.map((probe) =>
+				links.append('Stacks of this time: ', ...[['', ''], ...slowest(slow?.events ?? [])].flatMap(([pids, of]) => probes.map((probe) =>
 					make('button', {type: 'button', 'data-pids': pids, 'data-of': of, 'data-probe': probe}, probe,
 						...pids ? [' of ', named(`${of} (${pids})`)] : [' of all']))));
 			} catch (error) {

@@ -63,13 +63,13 @@ def test_the_process_that_changed_is_told_with_its_function_and_its_quota(keeper
                    "before_until": between}).json()  # fmt: skip
         see_what_is_unusual(opened, daemon, slower.pid, between)
     rows = rows_by_pid(told)
-    assert told["tells"] and told["processes"] == 2, told
-    assert set(rows) == {slower.pid, resting.pid, later.pid}, told  # the steady one isn't, nor what has ended
-    assert steady.pid not in rows and told["ended"] == 2
-    assert rows[resting.pid]["past"] == "silent now" and rows[resting.pid]["alive"]
-    assert rows[later.pid]["past"] == "new" and rows[later.pid]["changes"] == []
+    assert told["tells"] and told["processes"] == 3, told  # not what has ended, nor what is new
+    assert set(rows) == {slower.pid, resting.pid}, told  # the steady one isn't there
+    assert steady.pid not in rows
+    assert rows[resting.pid]["silent"] and not rows[slower.pid]["silent"]
+    assert [(row["pid"], row["comm"]) for row in told["new"]] == [(later.pid, "later")] and told["new"][0]["rate"] > 0
     row = rows[slower.pid]
-    assert row["past"] == "known" and row["comm"] == "slower"
+    assert row["comm"] == "slower"
     assert row["changes"][0]["name"] == "part_b" and row["changes"][0]["self"]["change"], row
     assert {"part_a", "part_c", "part_d"}.isdisjoint(change["name"] for change in row["changes"]), row
     assert row["cgroup"]["path"] == group and row["cgroup"]["cpus"] == 0.5, row
@@ -96,21 +96,22 @@ def see_what_is_unusual(opened, daemon, pid, between):
 @pytest.mark.alone("its programs burn for a time of their own clocks")
 def test_metrics_have_the_anomalies_of_the_last_look(keeper, start, copy):
     daemon = keeper(window=1)
-    target = start(copy("paced", "slower"), 10, 10, 2, 2)
-    daemon.profile("^(slower|later)$", frequency=HZ)
+    resting, steady = (start(copy("paced", name), 5, 20, 2, 2) for name in ("resting", "steady"))
+    daemon.profile("^(resting|steady)$", frequency=HZ)
     wait_windows(daemon, 40)
-    later = start(copy("paced", "later"), 10, 10, 2, 2)
+    os.kill(resting.pid, signal.SIGSTOP)
 
     def lines():
         text = daemon.get("/metrics").text
-        return dict(re.findall(r'^stackprobe_process_anomaly_rate\{probe="oncpu",pid="(\d+)",[^}]*when="after"\} (\S+)',
+        return dict(re.findall(r'^stackprobe_process_anomaly_rate\{probe="oncpu",pid="(\d+)",[^}]*when="before"\} (\S+)',
                                text, re.MULTILINE)), text  # fmt: skip
 
-    found, text = wait_for(lambda: str(later.pid) in (seen := lines())[0] and seen, 60, 1, why="it is told")
-    assert float(found[str(later.pid)]) > 0 and str(target.pid) not in found, text
+    found, text = wait_for(lambda: str(resting.pid) in (seen := lines())[0] and seen, 60, 1, why="it is told")
+    assert float(found[str(resting.pid)]) > 0 and str(steady.pid) not in found, text
     assert re.search(r'^stackprobe_anomalies\{probe="oncpu"\} 1$', text, re.MULTILINE), text
-    assert re.search(r'^stackprobe_anomaly_compared_processes\{probe="oncpu"\} 1$', text, re.MULTILINE)
+    assert re.search(r'^stackprobe_anomaly_compared_processes\{probe="oncpu"\} 2$', text, re.MULTILINE)
     assert re.search(r'^stackprobe_anomaly_look_timestamp_seconds\{probe="oncpu"\} \d{10}$', text, re.MULTILINE)
+    assert "stackprobe_anomaly_looks_failed_total 0\n" in text
 
 
 @pytest.mark.parametrize("query", ["", "?probe=nothing", "?probe=oncpu&top=0", "?probe=mem_glibc&view=inuse",

@@ -132,7 +132,7 @@ def test_the_schedulers_charts(profiler, start, opened):
 def test_a_chart_leads_to_the_stacks_of_its_time(keeper, start, opened):
     daemon = keeper(window=1)
     burning(start)
-    napping = start("naps", "100ms:600")
+    napping = start("naps", "10ms:12000")
     daemon.profile("^(spin|naps)$", probes=("oncpu", "offcpu"))
     wait_windows(daemon, 1)
     with opened(daemon) as page:
@@ -143,7 +143,7 @@ def test_a_chart_leads_to_the_stacks_of_its_time(keeper, start, opened):
         page.click(f"#scheduler .links button[data-pids='{napping.pid}'][data-probe=offcpu]")
         page.wait(".facts", r"\d (ms|s)\b")
         assert f"pids={napping.pid}" in page.fragment and "source=range" in page.fragment
-        assert "nap_100ms" in page.table()
+        assert "nap_10ms" in page.table()
         page.click("#scheduler .links button[data-pids=''][data-probe=oncpu]")
         page.wait(".facts", "samples")
         assert "inner_spin" in page.table()

@@ -7,8 +7,10 @@
 #include "unit/lib/buf_text.h"
 #include "unit/lib/scripted_api.h"
 
+#include "api/metrics/metrics.h"
 #include "api/metrics/metrics_lines.h"
 #include "api/status/status.h"
+#include "history/history_state.h"
 
 /* The lines of a table without their heads. Freed by the caller. */
 static char *lines_of(const struct measures *table, const void *stats)
@@ -497,6 +499,140 @@ static void a_probe_has_its_own_losses_and_those_of_all(void **state)
 	assert_has(lines, "lost_total{probe=\"all\",where=\"ring_full\"} 30\n");
 }
 
+/* ---- processes that are unlike their own past ---- */
+
+static void watch_row(struct history_watched *watched, const char *name, const char *container,
+		      double before, double after)
+{
+	watched->rows[watched->rows_count++] =
+		(struct watched_row){strdup(name),
+				     container ? strdup(container) : NULL,
+				     {.before = before, .after = after, .is_change = true}};
+}
+
+/* As the last look at a probe saw it. */
+static struct history_watched *watched_of(struct scripted_api *api, enum probe probe, int64_t s)
+{
+	struct history_watched *watched = &api->services.history->watched[probe];
+
+	*watched = (struct history_watched){
+		.at = s * (int64_t)NS_PER_S + 999999999, .processes = 41, .anomalies = 23};
+	return watched;
+}
+
+static void anomalies_that_the_last_look_saw(void **state)
+{
+	struct scripted_api *api = *state;
+	struct figures figures = figures_of(api);
+
+	assert_lines(&anomaly_measures, &figures, "");
+	watched_of(api, PROBE_ONCPU, 1700000000);
+	struct history_watched *waits = watched_of(api, PROBE_OFFCPU, 4000000000);
+	waits->processes = UINT64_MAX;
+	waits->anomalies = 0;
+	assert_lines(&anomaly_measures, &figures,
+		     "anomalies{probe=\"oncpu\"} 23\nanomalies{probe=\"offcpu\"} 0\n"
+		     "anomaly_compared_processes{probe=\"oncpu\"} 41\n"
+		     "anomaly_compared_processes{probe=\"offcpu\"} 18446744073709551615\n"
+		     "anomaly_look_timestamp_seconds{probe=\"oncpu\"} 1700000000\n"
+		     "anomaly_look_timestamp_seconds{probe=\"offcpu\"} 4000000000\n");
+	assert_keys(&anomaly_measures, &figures, "");
+}
+
+static void rates_of_processes_that_are_unlike_their_past(void **state)
+{
+	struct scripted_api *api = *state;
+	struct figures figures = figures_of(api);
+	struct history_watched *watched = watched_of(api, PROBE_ONCPU, 1700000000);
+
+	assert_lines(&process_anomaly_measures, &figures, "");
+	watch_row(watched, "[7]a\"b", "[Con]web", 21.25, 49.125);
+	watch_row(watched, "[4194304]x]\\", "[Pod]p\nq", 0, 1e-9);
+	watch_row(watched_of(api, PROBE_IO, 1), "[8]c", NULL, 123456789012.0, 0);
+	assert_lines(&process_anomaly_measures, &figures,
+		     "process_anomaly_rate{probe=\"oncpu\",pid=\"7\",comm=\"a\\\"b\","
+		     "container=\"web\",when=\"before\"} 21.25\n"
+		     "process_anomaly_rate{probe=\"oncpu\",pid=\"7\",comm=\"a\\\"b\","
+		     "container=\"web\",when=\"after\"} 49.125\n"
+		     "process_anomaly_rate{probe=\"oncpu\",pid=\"4194304\",comm=\"x]\\\\\","
+		     "container=\"p\\nq\",when=\"before\"} 0\n"
+		     "process_anomaly_rate{probe=\"oncpu\",pid=\"4194304\",comm=\"x]\\\\\","
+		     "container=\"p\\nq\",when=\"after\"} 1e-09\n"
+		     "process_anomaly_rate{probe=\"io\",pid=\"8\",comm=\"c\",when=\"before\"} "
+		     "1.23456789e+11\n"
+		     "process_anomaly_rate{probe=\"io\",pid=\"8\",comm=\"c\",when=\"after\"} 0\n");
+	api->services.process_metrics = -1;
+	_cleanup_free_ char *all = lines_of(&process_anomaly_measures, &figures);
+	assert_has(all, "{probe=\"io\",pid=\"8\"");
+	api->services.process_metrics = 0; /* nobody wants series of processes */
+	assert_lines(&process_anomaly_measures, &figures, "");
+}
+
+static void a_name_without_a_process_has_no_number(void **state)
+{
+	static const char *const names[] = {"", "x", "[", "[7"};
+	struct scripted_api *api = *state;
+	struct figures figures = figures_of(api);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct history_watched *watched = watched_of(api, PROBE_ONCPU, 1);
+
+		watch_row(watched, names[i], NULL, 1, 2);
+		assert_lines(&process_anomaly_measures, &figures,
+			     "process_anomaly_rate{probe=\"oncpu\",pid=\"0\",comm=\"\","
+			     "when=\"before\"} 1\n"
+			     "process_anomaly_rate{probe=\"oncpu\",pid=\"0\",comm=\"\","
+			     "when=\"after\"} 2\n");
+		history_watched_done(watched);
+	}
+}
+
+/* Returns what /metrics has for a caller of that role, which the caller frees. */
+static char *metrics_for(struct scripted_api *api, enum role role)
+{
+	struct caller caller = {.role = role};
+	struct answer answer = {.body = BUF_INIT(16 << 20)};
+
+	metrics_write(&api->services, &caller, false, &answer);
+	assert_int_equal(answer.status, 200);
+	char *text = take_text(&answer.body, NULL);
+	buf_done(&answer.body);
+	return text;
+}
+
+static void processes_are_shown_to_who_may_read_them(void **state)
+{
+	struct scripted_api *api = *state;
+
+	api_choose(api, "\"oncpu\"", "");
+	api->services.history->watched_ns = loop_now_ns(); /* the next look comes later */
+	watch_row(watched_of(api, PROBE_ONCPU, 1700000000), "[7]secret", NULL, 1, 2);
+	_cleanup_free_ char *reader = metrics_for(api, ROLE_READ);
+	_cleanup_free_ char *anybody = metrics_for(api, ROLE_METRICS);
+	assert_has(reader, "\nstackprobe_process_anomaly_rate{probe=\"oncpu\",pid=\"7\",");
+	assert_has(reader, "\nstackprobe_anomalies{probe=\"oncpu\"} 23\n");
+	assert_has(anybody, "\nstackprobe_anomalies{probe=\"oncpu\"} 23\n");
+	assert_null(strstr(anybody, "secret"));
+	assert_null(strstr(anybody, "process_anomaly_rate"));
+}
+
+static void what_was_seen_of_a_probe_that_has_stopped_is_forgotten(void **state)
+{
+	struct scripted_api *api = *state;
+
+	api_choose(api, "\"oncpu\"", "");
+	api->services.history->watched_ns = loop_now_ns();
+	watched_of(api, PROBE_ONCPU, 1700000000);
+	watch_row(watched_of(api, PROBE_IO, 1700000000), "[7]a", NULL, 1, 2);
+	_cleanup_free_ char *text = metrics_for(api, ROLE_READ);
+	assert_has(text, "anomalies{probe=\"oncpu\"}");
+	assert_null(strstr(text, "anomalies{probe=\"io\"}"));
+	assert_null(strstr(text, "process_anomaly_rate{"));
+	api_put(api, "/flamegraph", "{\"cmd\":{\"probe\":[\"oncpu\"]},\"state\":\"stopped\"}");
+	_cleanup_free_ char *stopped = metrics_for(api, ROLE_READ);
+	assert_null(strstr(stopped, "anomalies{"));
+}
+
 #define API(test) cmocka_unit_test_setup_teardown(test, api_begin_worker, api_end)
 
 int main(void)
@@ -517,6 +653,11 @@ int main(void)
 		API(times_that_found_no_room),
 		API(what_processes_cost),
 		API(a_probe_has_its_own_losses_and_those_of_all),
+		API(anomalies_that_the_last_look_saw),
+		API(rates_of_processes_that_are_unlike_their_past),
+		API(a_name_without_a_process_has_no_number),
+		API(processes_are_shown_to_who_may_read_them),
+		API(what_was_seen_of_a_probe_that_has_stopped_is_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,7 +211,8 @@ static inline size_t compare_drawn(struct rate_columns *columns,
 		struct blend blend = {.functions = functions, .side = side};
 
 		blend_drawn_side(&blend, columns, question, &random);
-		spans[side] = (struct history_span){blend.length, blend.squares, question->noise};
+		spans[side] = (struct history_span){
+			.length = blend.length, .squares = blend.squares, .noise = question->noise};
 	}
 	int64_t count = history_changes(functions, spans, 1000, changes);
 	assert_true(count >= 0);

@@ -229,11 +229,13 @@ static void six_windows_tell_and_five_do_not(void **state)
 {
 	(void)state;
 	for (int windows = 1; windows < 10; windows++) {
-		struct history_span span = {30.0 * windows, 900.0 * windows, 1};
+		struct history_span span = {
+			.length = 30.0 * windows, .squares = 900.0 * windows, .noise = 1};
 
 		assert_int_equal(history_span_tells(&span), windows >= 6);
 	}
-	struct history_span uneven = {3600, 3500.0 * 3500, 1}; /* one long window and short ones */
+	/* One long window and short ones. */
+	struct history_span uneven = {.length = 3600, .squares = 3500.0 * 3500, .noise = 1};
 	assert_false(history_span_tells(&uneven));
 	assert_false(history_span_tells(&(struct history_span){0}));
 	assert_hardly_ever_changed(&(struct rate_question){RATE_UNEVEN, {6, 6}, false, 1, 1});
@@ -310,7 +312,8 @@ static size_t compare_made(const struct made_function *rows, size_t count,
 
 		for (int i = 0; i < windows[side]; i++)
 			blend_made(&blend, rows, count, i);
-		spans[side] = (struct history_span){blend.length, blend.squares, noise};
+		spans[side] = (struct history_span){
+			.length = blend.length, .squares = blend.squares, .noise = noise};
 	}
 	int64_t found = history_changes(functions, spans, max, changes);
 	assert_true(found >= 0);
