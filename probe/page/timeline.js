@@ -39,7 +39,7 @@ function changed({before: was, after: is, error, change}, meta) {
 
 	return change ? [`${sign}${rate(Math.abs(is - was), meta)}${error ? ` ± ${rate(error, meta)}` : ''}`, make('small', {},
 		` ${rate(was, meta)} → ${rate(is, meta)}${was ? ` (${sign}${(100 * Math.abs(is / was - 1)).toFixed(0)} %)` : ''}`)]
-		: [make('small', {}, 'within noise')];
+		: [make('small', {}, meta.state ? 'as it was' : 'within noise')];
 }
 
 function functionButton({name, kind}) {
