@@ -19,7 +19,7 @@
 #include "command/privileges.h"
 #include "container/cgroup.h"
 #include "costs/proc_params.h"
-#include "journal/journal.h"
+#include "journal/event_journal.h"
 #include "kind/kind.h"
 
 #define CLOSING_NS (8 * NS_PER_S)

@@ -29,8 +29,8 @@ struct history_setup {
 	const char *state_dir; /* NULL or "": nothing is kept. Copied */
 };
 
-/* Creates it, and opens what there is, in a job; takes the lines of journal/journal.h from now on.
- * The caller owns *ret. Returns 0 or -ENOMEM. */
+/* Creates it, and opens what there is, in a job; takes the lines of journal/event_journal.h from
+ * now on. The caller owns *ret. Returns 0 or -ENOMEM. */
 int history_new(struct history **ret, const struct history_setup *setup);
 
 /* Waits for the job that runs. What else was added is lost: who adds waits for done(). */

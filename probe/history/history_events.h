@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events on disk: the lines of journal/journal.h in history's folder, in the file `events`, and
- * those before them in `events.old`. Both are only appended to and have a bound, so there are
+ * Events on disk: the lines of journal/event_journal.h in history's folder, in the file `events`,
+ * and those before them in `events.old`. Both are only appended to and have a bound, so there are
  * always the latest ones. One thread at a time; each call may block as the file system does.
  */
 #pragma once

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "journal/journal.h"
+#include "journal/event_journal.h"
 #include "base/log.h"
 #include "history/history_state.h"
 

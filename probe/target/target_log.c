@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "journal/journal.h"
+#include "journal/event_journal.h"
 #include "base/log.h"
 #include "loop/loop.h"
 #include "kind/kind.h"

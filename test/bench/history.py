@@ -35,6 +35,11 @@ def main():
         )
     compared = found["compared"]
     print(f"history: two hours compared by function: {compared['seconds'] * 1e3:.0f} ms, {compared['functions']:,} functions")
+    told = found["anomalies"]
+    print(
+        f"history: ten minutes beside an hour by process: {told['seconds'] * 1e3:.0f} ms, {told['processes']:,} processes,"
+        f" {told['functions']:,} functions of theirs, {told['found']} unlike their past"
+    )
 
 
 if __name__ == "__main__":

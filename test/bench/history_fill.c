@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "history/history_anomalies.h"
 #include "history/history_store.h"
 
 #define UNIVERSE      20000 /* distinct stacks of the host */
@@ -162,6 +163,39 @@ static void compare_ranges(struct history_store *store, int64_t until, int64_t l
 	functions_free(functions);
 }
 
+/* The last ten minutes beside the hour before, by process, as /anomalies does. */
+static void find_anomalies(struct history_store *store, int64_t until)
+{
+	struct functions *functions;
+	struct history_anomalies anomalies;
+	struct history_span spans[HISTORY_SIDES];
+	uint64_t damaged = 0, began_ns = clock_ns(CLOCK_MONOTONIC);
+	int64_t middle = until - 20 * WINDOW_NS;
+	struct history_range ranges[HISTORY_SIDES] = {
+		[HISTORY_BEFORE] = {middle - 120 * WINDOW_NS, middle},
+		[HISTORY_AFTER] = {middle, until},
+	};
+
+	if (functions_new(&functions) < 0)
+		fail("no memory");
+	for (int side = 0; side < HISTORY_SIDES; side++) {
+		struct blend blend = {.functions = functions, .by_process = true, .side = side};
+
+		if (history_store_blend(store, "oncpu", &ranges[side], HISTORY_WINDOW, &blend,
+					&damaged) < 0)
+			fail("a range can't be read");
+		spans[side] = (struct history_span){
+			.length = blend.length, .squares = blend.squares, .noise = 1};
+	}
+	if (history_anomalies_make(functions, spans, &anomalies) < 0)
+		fail("no memory");
+	printf("\"anomalies\": {\"seconds\": %.6f, \"processes\": %" PRIu64
+	       ", \"functions\": %" PRIu64 ", \"found\": %zu}, ",
+	       seconds_since(began_ns), anomalies.processes, anomalies.functions, anomalies.count);
+	history_anomalies_done(&anomalies);
+	functions_free(functions);
+}
+
 static void print_levels(const struct history_store *store)
 {
 	static const char *const names[] = {"windows", "blocks", "hours"};
@@ -213,6 +247,7 @@ int main(int argc, char **argv)
 	read_range(&store, "odd_day", until - day - 17 * WINDOW_NS, until - 17 * WINDOW_NS);
 	read_range(&store, "week", first, until);
 	compare_ranges(&store, until, 3600 * (int64_t)NS_PER_S);
+	find_anomalies(&store, until);
 	printf("\"files\": %zu}\n", history_files_count(store.files));
 	history_store_done(&store);
 	return 0;

@@ -123,7 +123,7 @@ static void write_processes(struct buf *out, const struct measure *row, const vo
 		each_watched(out, row, stats, put_processes);
 }
 
-static uint64_t failures(const void *stats)
+static uint64_t failed_looks(const void *stats)
 {
 	const struct figures *figures = stats;
 
@@ -143,7 +143,7 @@ static const struct measure rows[] = {
 	 .lines = write_time, .labels = "probe"},
 	{"anomaly_looks_failed_total", NULL, COUNTER,
 	 "Looks for anomalies that came to nothing, as history could not be read.",
-	 .count = failures},
+	 .count = failed_looks},
 };
 
 const struct measures anomaly_measures = {"Anomalies", "", MEASURE_ROWS(rows)};

@@ -11,7 +11,7 @@
 #include "api/status/saved_spec.h"
 #include "api/status/status.h"
 #include "base/cleanup.h"
-#include "journal/journal.h"
+#include "journal/event_journal.h"
 #include "base/log.h"
 #include "costs/accounting.h"
 #include "costs/counting.h"

@@ -9,7 +9,7 @@
 #include "api/resource/puts.h"
 #include "api/status/status.h"
 #include "base/cleanup.h"
-#include "journal/journal.h"
+#include "journal/event_journal.h"
 #include "base/log.h"
 #include "java/attach/attach.h"
 #include "kind/kind.h"

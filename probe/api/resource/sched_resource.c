@@ -11,7 +11,7 @@
 #include "api/resource/sched_output.h"
 #include "api/status/status.h"
 #include "base/cleanup.h"
-#include "journal/journal.h"
+#include "journal/event_journal.h"
 #include "base/log.h"
 #include "kind/kind.h"
 #include "sched/sched_params.h"

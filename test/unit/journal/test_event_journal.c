@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* journal/journal: lines that wait until somebody takes them. */
+/* journal/event_journal: lines that wait until somebody takes them. */
 #include "unit/lib/unit.h"
 
 #include <stdlib.h>
 
-#include "journal/journal.h"
+#include "journal/event_journal.h"
 
 static char *taken_lines(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "journal/journal.h"
+#include "journal/event_journal.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
