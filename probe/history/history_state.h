@@ -25,6 +25,7 @@ struct history {
 	uint64_t watched_ns;	   /* when the last look began, CLOCK_MONOTONIC; 0: never */
 	uint32_t watching;	   /* probes that the look has still to come to */
 	bool is_watching;	   /* a question of it is under way */
+	bool has_failed;	   /* a question of it came to nothing */
 	unsigned rests;		   /* times that looks rest longer, after failures */
 	uint64_t watch_failures;
 	struct intern *(*sampled)(void *arg, enum probe probe);

@@ -51,6 +51,14 @@ static void take_rows(struct history_watched *watched, struct history_anomalies 
 	}
 }
 
+/* Notes how long the next look rests: one of several probes that failed is enough. */
+static void look_over(struct history *history)
+{
+	unsigned longer = history->rests < RESTS_MAX ? history->rests + 1 : RESTS_MAX;
+
+	history->rests = history->has_failed ? longer : 0;
+}
+
 static void watch_answered(void *arg, struct history_ask *ask)
 {
 	struct history *history = arg;
@@ -60,9 +68,7 @@ static void watch_answered(void *arg, struct history_ask *ask)
 	history_watched_done(watched);
 	if (ask->error && ask->error != -ENOENT && ask->error != -ECANCELED) {
 		history->watch_failures++;
-		history->rests = history->rests < RESTS_MAX ? history->rests + 1 : RESTS_MAX;
-	} else {
-		history->rests = 0;
+		history->has_failed = true;
 	}
 	if (ask->error == 0 && ask->tells) {
 		watched->at = ask->ranges[HISTORY_AFTER].until;
@@ -71,6 +77,8 @@ static void watch_answered(void *arg, struct history_ask *ask)
 		take_rows(watched, &ask->anomalies);
 	}
 	watch_next(history);
+	if (!history->is_watching)
+		look_over(history);
 }
 
 /* Asks of the next probe. */
@@ -109,6 +117,7 @@ void history_watch(struct history *history, uint32_t probes)
 		return;
 	history->watched_ns = now;
 	history->watching = probes;
+	history->has_failed = false;
 	watch_next(history);
 }
 

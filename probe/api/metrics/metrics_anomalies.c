@@ -71,6 +71,12 @@ static bool is_pod(const struct watched_row *process)
 	return strncmp(process->container, POD_PREFIX, strlen(POD_PREFIX)) == 0;
 }
 
+/* Returns a process's number; 0: its name has none. */
+static int pid_of(const struct watched_row *process)
+{
+	return strchr(process->name, ']') ? (int)strtol(process->name + 1, NULL, 10) : 0;
+}
+
 /* Writes the lines of a process: its rates on both sides. */
 static void put_rates(struct buf *out, const struct measure *row, const char *probe,
 		      const struct watched_row *process)
@@ -84,7 +90,7 @@ static void put_rates(struct buf *out, const struct measure *row, const char *pr
 
 	for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
 		buf_printf(out, "stackprobe_%s{probe=\"%s\",pid=\"%d\",comm=\"", row->name, probe,
-			   end ? (int)strtol(process->name + 1, NULL, 10) : 0);
+			   pid_of(process));
 		metrics_label(out, comm, strlen(comm));
 		if (process->container) {
 			buf_printf(out, "\",%s=\"", is_pod(process) ? "pod" : "container");
@@ -98,10 +104,8 @@ static void put_rates(struct buf *out, const struct measure *row, const char *pr
 /* Returns whether a process has its lines already: two names may look alike as labels. */
 static bool is_written(const struct history_watched *watched, size_t number)
 {
-	long pid = strtol(watched->rows[number].name + 1, NULL, 10);
-
 	for (size_t i = 0; i < number; i++) {
-		if (strtol(watched->rows[i].name + 1, NULL, 10) == pid)
+		if (pid_of(&watched->rows[i]) == pid_of(&watched->rows[number]))
 			return true;
 	}
 	return false;
