@@ -525,7 +525,8 @@ static void anomalies_that_the_last_look_saw(void **state)
 	struct scripted_api *api = *state;
 	struct figures figures = figures_of(api);
 
-	assert_lines(&anomaly_measures, &figures, "");
+	assert_lines(&anomaly_measures, &figures, "anomaly_looks_failed_total 0\n");
+	api->services.history->watch_failures = 5;
 	watched_of(api, PROBE_ONCPU, 1700000000);
 	struct history_watched *waits = watched_of(api, PROBE_OFFCPU, 4000000000);
 	waits->processes = UINT64_MAX;
@@ -535,7 +536,8 @@ static void anomalies_that_the_last_look_saw(void **state)
 		     "anomaly_compared_processes{probe=\"oncpu\"} 41\n"
 		     "anomaly_compared_processes{probe=\"offcpu\"} 18446744073709551615\n"
 		     "anomaly_look_timestamp_seconds{probe=\"oncpu\"} 1700000000\n"
-		     "anomaly_look_timestamp_seconds{probe=\"offcpu\"} 4000000000\n");
+		     "anomaly_look_timestamp_seconds{probe=\"offcpu\"} 4000000000\n"
+		     "anomaly_looks_failed_total 5\n");
 	assert_keys(&anomaly_measures, &figures, "");
 }
 
@@ -548,6 +550,9 @@ static void rates_of_processes_that_are_unlike_their_past(void **state)
 	assert_lines(&process_anomaly_measures, &figures, "");
 	watch_row(watched, "[7]a\"b", "[Con]web", 21.25, 49.125);
 	watch_row(watched, "[4194304]x]\\", "[Pod]p\nq", 0, 1e-9);
+	/* Names that once were, and containers: a series would be there twice. */
+	watch_row(watched, "[7]a\"b", "[Con]other", 1, 2);
+	watch_row(watched, "[7]sh", NULL, 3, 4);
 	watch_row(watched_of(api, PROBE_IO, 1), "[8]c", NULL, 123456789012.0, 0);
 	assert_lines(&process_anomaly_measures, &figures,
 		     "process_anomaly_rate{probe=\"oncpu\",pid=\"7\",comm=\"a\\\"b\","
@@ -555,9 +560,9 @@ static void rates_of_processes_that_are_unlike_their_past(void **state)
 		     "process_anomaly_rate{probe=\"oncpu\",pid=\"7\",comm=\"a\\\"b\","
 		     "container=\"web\",when=\"after\"} 49.125\n"
 		     "process_anomaly_rate{probe=\"oncpu\",pid=\"4194304\",comm=\"x]\\\\\","
-		     "container=\"p\\nq\",when=\"before\"} 0\n"
+		     "pod=\"p\\nq\",when=\"before\"} 0\n"
 		     "process_anomaly_rate{probe=\"oncpu\",pid=\"4194304\",comm=\"x]\\\\\","
-		     "container=\"p\\nq\",when=\"after\"} 1e-09\n"
+		     "pod=\"p\\nq\",when=\"after\"} 1e-09\n"
 		     "process_anomaly_rate{probe=\"io\",pid=\"8\",comm=\"c\",when=\"before\"} "
 		     "1.23456789e+11\n"
 		     "process_anomaly_rate{probe=\"io\",pid=\"8\",comm=\"c\",when=\"after\"} 0\n");
@@ -616,6 +621,20 @@ static void processes_are_shown_to_who_may_read_them(void **state)
 	assert_null(strstr(anybody, "process_anomaly_rate"));
 }
 
+static void a_look_begins_for_who_may_read_what_it_sees(void **state)
+{
+	struct scripted_api *api = *state;
+
+	api_choose(api, "\"oncpu\"", "");
+	watched_of(api, PROBE_ONCPU, 1700000000);
+	_cleanup_free_ char *anybody = metrics_for(api, ROLE_METRICS);
+	assert_int_equal(api->services.history->watched_ns, 0);
+	assert_has(anybody, "\nstackprobe_anomaly_looks_failed_total 0\n");
+	_cleanup_free_ char *reader = metrics_for(api, ROLE_READ);
+	assert_true(api->services.history->watched_ns > 0);
+	assert_has(reader, "\nstackprobe_anomalies{probe=\"oncpu\"} 23\n"); /* of the look before */
+}
+
 static void what_was_seen_of_a_probe_that_has_stopped_is_forgotten(void **state)
 {
 	struct scripted_api *api = *state;
@@ -657,6 +676,7 @@ int main(void)
 		API(rates_of_processes_that_are_unlike_their_past),
 		API(a_name_without_a_process_has_no_number),
 		API(processes_are_shown_to_who_may_read_them),
+		API(a_look_begins_for_who_may_read_what_it_sees),
 		API(what_was_seen_of_a_probe_that_has_stopped_is_forgotten),
 	};
 

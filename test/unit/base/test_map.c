@@ -190,8 +190,36 @@ static void at_the_maximum_only_known_names_are_found(void **state)
 	assert_int_equal(intern_add(intern, "", 0), -ENOSPC);
 	assert_int_equal(intern_add(intern, "01234", 5), 0);
 	assert_int_equal(intern_add(intern, "56789", 5), 1);
+	assert_int_equal(intern_find(intern, "56789", 5), 1);
+	assert_int_equal(intern_find(intern, "56789a", 6), -ENOENT);
 	intern_free(intern);
 	intern_free(NULL);
+}
+
+/* To look a name up adds none. */
+static void a_name_is_found_or_it_is_not_there(void **state)
+{
+	struct intern *intern;
+
+	(void)state;
+	assert_int_equal(intern_new(&intern, 1 << 20), 0);
+	assert_int_equal(intern_find(intern, "", 0), -ENOENT); /* of an empty table */
+	assert_int_equal(intern_find(intern, "a", 1), -ENOENT);
+	for (int i = 0; i < 1000; i++) {
+		char name[16];
+		int len = snprintf(name, sizeof(name), "%d", i);
+
+		assert_int_equal(intern_find(intern, name, (size_t)len), -ENOENT);
+		assert_int_equal(intern_count(intern), i);
+		assert_int_equal(intern_add(intern, name, (size_t)len), i);
+		assert_int_equal(intern_find(intern, name, (size_t)len), i);
+		assert_int_equal(intern_find(intern, name, (size_t)len + 1), -ENOENT);
+		assert_int_equal(intern_find(intern, "0", 1), 0);
+	}
+	assert_int_equal(intern_find(intern, "", 0), -ENOENT);
+	assert_int_equal(intern_add(intern, "", 0), 1000);
+	assert_int_equal(intern_find(intern, "", 0), 1000);
+	intern_free(intern);
 }
 
 /* Values stay where they are while there is room: nothing is moved. */
@@ -223,6 +251,7 @@ int main(void)
 		cmocka_unit_test(a_name_has_one_number_and_comes_back_as_it_was),
 		cmocka_unit_test(names_may_be_empty_long_and_hold_any_byte),
 		cmocka_unit_test(at_the_maximum_only_known_names_are_found),
+		cmocka_unit_test(a_name_is_found_or_it_is_not_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,9 @@ struct crowd_question {
 	double noise;
 	int planted;   /* a process whose function 3 … */
 	double slower; /* … has that much more, after */
+	bool begins;   /* of process i the first record is that number i, and has a part of it */
+	double scale;  /* of all rates; 0: 1 */
+	enum { HUGE_NONE, HUGE_LEFT_OUT, HUGE_JUDGED } huge; /* one more process changed hugely */
 };
 
 /* Columns whose weights are written anew for each window. */
@@ -90,6 +93,10 @@ static inline void blend_crowd_side(struct blend *blend, struct crowd *crowd,
 			int process = k / OF_PROCESS, function = k % OF_PROCESS;
 			double mean = WINDOW_S * crowd_rate(process, function);
 
+			if (question->scale > 0)
+				mean *= question->scale;
+			if (question->begins && blend->side == HISTORY_BEFORE && i <= process)
+				mean *= i < process ? 0 : draw_uniform(random);
 			if (!function)
 				burst = random_next(random) % 4 ? 1 : 10;
 			if (blend->side == HISTORY_AFTER && question->slower > 0 &&
@@ -98,6 +105,28 @@ static inline void blend_crowd_side(struct blend *blend, struct crowd *crowd,
 			weights[k] = (uint64_t)draw_weight(random, question->shape, mean, burst);
 		}
 		blend_crowd(blend, crowd, weights);
+	}
+}
+
+/* Adds a process to windows that were added; it has no length of its own. */
+static inline void blend_huge(const struct blend *blend, int windows)
+{
+	uint64_t weight = blend->side == HISTORY_BEFORE ? 1000 : 900000;
+
+	for (int i = 0; i < windows; i++) {
+		_cleanup_tree_ struct tree *tree = new_tree();
+		struct blend alone = {
+			.functions = blend->functions, .side = blend->side, .by_process = true};
+
+		for (int k = 0; k < 200; k++) {
+			char stack[64];
+
+			snprintf(stack, sizeof(stack), "[99]huge;main;f%d", k);
+			add_stack(tree, stack, weight + (uint64_t)(i + k), 0);
+		}
+		_cleanup_window_ struct made_window window =
+			window_of(tree, BEGIN, (int64_t)WINDOW_S * SECOND);
+		assert_int_equal(blend_window(&alone, &window), 0);
 	}
 }
 
@@ -115,10 +144,16 @@ compare_crowd(struct crowd *crowd, const struct crowd_question *question, uint64
 		struct blend blend = {.functions = functions, .side = side, .by_process = true};
 
 		blend_crowd_side(&blend, crowd, question, &random);
+		if (question->huge)
+			blend_huge(&blend, question->windows[side]);
 		spans[side] = (struct history_span){
 			.length = blend.length, .squares = blend.squares, .noise = question->noise};
 	}
-	assert_int_equal(history_anomalies_make(functions, spans, 20000, &found), 0);
+	for (size_t i = 0; question->huge == HUGE_LEFT_OUT && i < functions_count(functions); i++) {
+		if (strcmp(functions_at(functions, i)->name, "[99]huge") == 0)
+			functions_leave_out(functions, i);
+	}
+	assert_int_equal(history_anomalies_make(functions, spans, &found), 0);
 	functions_free(functions);
 	return found;
 }

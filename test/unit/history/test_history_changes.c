@@ -475,6 +475,95 @@ static void a_side_without_windows_tells_nothing(void **state)
 	}
 }
 
+/* ---- what is held ---- */
+
+/* Compares states, each of a record of its own. */
+static size_t compare_states(const struct made_function *rows, size_t count, size_t max,
+			     struct history_change **changes)
+{
+	struct functions *functions;
+	struct history_span spans[HISTORY_SIDES];
+
+	assert_int_equal(functions_new(&functions), 0);
+	for (int side = 0; side < HISTORY_SIDES; side++) {
+		struct blend blend = {.functions = functions, .side = side};
+
+		blend_made(&blend, rows, count, 0);
+		spans[side] = (struct history_span){
+			.length = blend.length, .squares = blend.squares, .is_state = true};
+	}
+	int64_t found = history_changes(functions, spans, max, changes);
+	assert_true(found >= 0);
+	functions_free(functions);
+	return (size_t)found;
+}
+
+static void states_are_compared_as_they_are(void **state)
+{
+	static const struct made_function rows[] = {
+		{"grew", {4096}, {8192}}, {"fell", {9000}, {900}}, {"new", {0}, {10}},
+		{"gone", {1}, {0}},	  {"same", {77}, {77}},
+	};
+	static const char *const wanted[] = {"fell", "grew", "new", "gone", "main"};
+	struct history_change *changes;
+	size_t count = compare_states(rows, ARRAY_SIZE(rows), 100, &changes);
+
+	(void)state;
+	assert_int_equal(count, ARRAY_SIZE(wanted));
+	for (size_t i = 0; i < count; i++) {
+		assert_string_equal(changes[i].name, wanted[i]);
+		/* What it is, not a part of a second; nothing is drawn. */
+		assert_true(changes[i].total.error == 0 && changes[i].total.chance == 0);
+		assert_true(changes[i].total.is_change);
+	}
+	assert_true(changes[0].self.before == 9000 && changes[0].self.after == 900);
+	assert_true(changes[2].self.before == 0 && changes[2].self.after == 10);
+	assert_true(changes[3].self.before == 1 && changes[3].self.after == 0);
+	assert_true(changes[4].self.before == 0 && !changes[4].self.is_change);
+	assert_true(changes[4].self.chance == 1); /* equal */
+	assert_true(changes[4].total.before == 4096 + 9000 + 1 + 77);
+	history_changes_free(changes, count);
+	count = compare_states(rows, ARRAY_SIZE(rows), 2, &changes);
+	assert_int_equal(count, 2);
+	assert_string_equal(changes[1].name, "grew");
+	history_changes_free(changes, count);
+}
+
+static void a_state_has_to_change_by_a_hundredth(void **state)
+{
+	static const struct made_function rows[] = {
+		{"equal", {1e6}, {1e6}},      {"little", {1e6}, {1e6 + 10000}},
+		{"enough", {1e6}, {1010102}}, {"less", {1e6}, {990001}},
+		{"fell", {1e6}, {990000}},
+	};
+	struct history_change *changes;
+	size_t count = compare_states(rows, ARRAY_SIZE(rows), 100, &changes);
+
+	(void)state;
+	assert_int_equal(count, 2);
+	assert_string_equal(changes[0].name, "enough");
+	assert_string_equal(changes[1].name, "fell");
+	history_changes_free(changes, count);
+	/* All may be gone, or there was nothing at all. */
+	static const struct made_function gone[] = {{"f", {5}, {0}}};
+	assert_int_equal(compare_states(gone, 1, 100, &changes), 2);
+	history_changes_free(changes, 2);
+	assert_int_equal(compare_states(gone, 0, 100, &changes), 0);
+	history_changes_free(changes, 0);
+}
+
+static void one_state_tells_and_none_does_not(void **state)
+{
+	struct history_span span = {.length = 0.001, .squares = 1, .is_state = true};
+
+	(void)state;
+	assert_true(history_span_tells(&span));
+	span.length = 0;
+	assert_false(history_span_tells(&span));
+	span = (struct history_span){.length = 30, .squares = 900};
+	assert_false(history_span_tells(&span)); /* a window of rates */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -501,6 +590,9 @@ int main(void)
 		cmocka_unit_test(without_any_variance_less_than_a_hundredth_is_no_change),
 		cmocka_unit_test(whether_equal_windows_changed_is_no_matter_of_rounding),
 		cmocka_unit_test(a_side_without_windows_tells_nothing),
+		cmocka_unit_test(states_are_compared_as_they_are),
+		cmocka_unit_test(a_state_has_to_change_by_a_hundredth),
+		cmocka_unit_test(one_state_tells_and_none_does_not),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

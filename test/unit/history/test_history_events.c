@@ -176,8 +176,16 @@ static void old_events_go(void **state)
 		     "1700400000000000000 put c\n",
 		     0);
 	assert_int_equal(utimensat(folder->fd, "events.old", old, 0), 0);
-	assert_int_equal(append_text(folder, "1700500000000000000 put d\n", 7, BEGIN + 8 * DAY), 0);
+	assert_int_equal(append_text(folder, "1700500000000000000 put d\n", 7, BEGIN + 7 * DAY), 0);
+	history_events_trim(folder->fd, 0, BEGIN + 8 * DAY); /* no limit */
+	history_events_trim(folder->fd, 7, BEGIN + 7 * DAY); /* a moment too early */
+	assert_true(bytes_of(folder, "events.old") > 0);
+	history_events_trim(folder->fd, 7, BEGIN + 7 * DAY + SECOND);
 	assert_range(folder, EVER, 10, "1700400000000000000 put c\n1700500000000000000 put d\n", 0);
+	assert_int_equal(utimensat(folder->fd, "events", old, 0), 0);
+	history_events_trim(folder->fd, 7, BEGIN + 8 * DAY);
+	assert_range(folder, EVER, 10, "", 0);
+	history_events_trim(folder->fd, 7, BEGIN + 9 * DAY); /* there is nothing */
 }
 
 int main(void)

@@ -488,6 +488,99 @@ static void a_record_of_several_is_one_window(void **state)
 	}
 }
 
+/* ---- where there are too many ---- */
+
+#define ROWS_MAX       400000
+#define OF_PROCESS_MAX 200000
+
+static int64_t find_number(struct functions *functions, uint32_t process, int number)
+{
+	char name[16];
+	int len = snprintf(name, sizeof(name), "f%d", number);
+
+	return functions_find(functions, process,
+			      process == NO_PROCESS ? FRAME_TYPE_PROCESS : FRAME_TYPE_NATIVE, name,
+			      (size_t)len);
+}
+
+static void functions_of_processes_have_a_bound_and_processes_another_one(void **state)
+{
+	struct functions *functions;
+
+	(void)state;
+	assert_int_equal(functions_new(&functions), 0);
+	assert_int_equal(find_number(functions, NO_PROCESS, 0), 0);
+	for (int i = 1; i < OF_PROCESS_MAX; i++)
+		assert_int_equal(find_number(functions, 0, i), i);
+	assert_int_equal(find_number(functions, 0, OF_PROCESS_MAX), -ENOSPC);
+	assert_int_equal(find_number(functions, 1, 1), -ENOSPC);
+	for (int i = OF_PROCESS_MAX; i < ROWS_MAX; i++)
+		assert_int_equal(find_number(functions, NO_PROCESS, i), i);
+	assert_int_equal(find_number(functions, NO_PROCESS, ROWS_MAX), -ENOSPC);
+	assert_int_equal(functions_count(functions), ROWS_MAX);
+	/* What is known is still found. */
+	for (int i = 1; i < OF_PROCESS_MAX; i += 997)
+		assert_int_equal(find_number(functions, 0, i), i);
+	for (int i = OF_PROCESS_MAX; i < ROWS_MAX; i += 997)
+		assert_int_equal(find_number(functions, NO_PROCESS, i), i);
+	assert_int_equal(find_number(functions, 0, OF_PROCESS_MAX - 1), OF_PROCESS_MAX - 1);
+	assert_int_equal(find_number(functions, NO_PROCESS, ROWS_MAX - 1), ROWS_MAX - 1);
+	assert_string_equal(functions_at(functions, 7)->name, "f7");
+	functions_free(functions);
+}
+
+/* Blends windows of both sides, ten each, and compares them. The last stack is lately alone. */
+static struct history_anomalies compare_sides(struct blend *before, const char *const stacks[],
+					      size_t count)
+{
+	struct blend after = {
+		.functions = before->functions, .side = HISTORY_AFTER, .by_process = true};
+	struct history_span spans[HISTORY_SIDES];
+	struct history_anomalies found;
+
+	for (int i = 0; i < 10; i++) {
+		blend_bits(before, stacks, count - 1);
+		blend_bits(&after, stacks, count);
+	}
+	spans[HISTORY_BEFORE] =
+		(struct history_span){.length = before->length, .squares = before->squares};
+	spans[HISTORY_AFTER] =
+		(struct history_span){.length = after.length, .squares = after.squares};
+	assert_int_equal(history_anomalies_make(before->functions, spans, &found), 0);
+	return found;
+}
+
+static void what_found_no_room_is_counted_and_the_rest_is_right(void **state)
+{
+	static const char *const stacks[] = {"[7]a;f0;f1", "[7]a;new;f1", "[8]b;f1",
+					     "[8]b",	   "[9]c;g;h",	  "[9]c;g;h"};
+	_cleanup_blend_ struct blend blend = new_process_blend();
+
+	(void)state;
+	assert_int_equal(functions_find(blend.functions, NO_PROCESS, FRAME_TYPE_PROCESS, "[7]a", 4),
+			 0);
+	for (int i = 1; i < OF_PROCESS_MAX; i++)
+		assert_int_equal(find_number(blend.functions, 0, i - 1), i);
+	assert_int_equal(functions_refused(blend.functions), 0);
+	struct history_anomalies found = compare_sides(&blend, stacks, ARRAY_SIZE(stacks));
+	/* In each of 20 windows: new, f1 of [8]b, g and h. */
+	assert_int_equal(found.refused, 20 * 4);
+	assert_int_equal(functions_refused(blend.functions), found.refused);
+	assert_int_equal(functions_count(blend.functions), OF_PROCESS_MAX + 2);
+	assert_row(&blend, NULL, "[7]a", 0, 10 * (1 + 2));
+	assert_row(&blend, "[7]a", "f1", 10 * (1 + 2), 10 * (1 + 2));
+	assert_row(&blend, "[7]a", "f0", 0, 10);
+	assert_row(&blend, NULL, "[8]b", 10 * 8, 10 * (4 + 8));
+	assert_row(&blend, NULL, "[9]c", 0, 10 * 16);
+	assert_null(find_owned(blend.functions, "[8]b", "f1"));
+	assert_int_equal(found.processes, 3);
+	assert_int_equal(found.count, 1);
+	assert_string_equal(found.anomalies[0].name, "[9]c");
+	assert_int_equal(found.anomalies[0].changes_count, 0);
+	assert_true(found.anomalies[0].rate.is_change);
+	history_anomalies_done(&found);
+}
+
 /* ---- damage ---- */
 
 /* Whatever a table has become, an answer is made of it. */
@@ -498,7 +591,7 @@ static void compare_whatever(const struct functions *functions)
 		{.length = 300, .squares = 9000, .noise = 1}};
 	struct history_anomalies found;
 
-	assert_int_equal(history_anomalies_make(functions, spans, 1000, &found), 0);
+	assert_int_equal(history_anomalies_make(functions, spans, &found), 0);
 	history_anomalies_done(&found);
 }
 
@@ -616,6 +709,8 @@ int main(void)
 		cmocka_unit_test(the_processes_are_all_and_their_functions_are_the_functions),
 		cmocka_unit_test(what_is_not_told_by_process_has_no_processes),
 		cmocka_unit_test(a_record_of_several_is_one_window),
+		cmocka_unit_test(functions_of_processes_have_a_bound_and_processes_another_one),
+		cmocka_unit_test(what_found_no_room_is_counted_and_the_rest_is_right),
 		cmocka_unit_test(any_byte_of_a_payload_may_be_another),
 		cmocka_unit_test(any_frame_may_be_a_process),
 	};

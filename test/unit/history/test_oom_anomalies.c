@@ -46,16 +46,19 @@ static int use_anomalies(void)
 	no_more_failures(); /* the table is there */
 	assert_int_equal(fill(&functions, spans), 0);
 	failing.left = left;
-	int r = history_anomalies_make(functions, spans, 100, &found);
+	int r = history_anomalies_make(functions, spans, &found);
 	no_more_failures();
 	if (r == 0) {
-		assert_int_equal(found.count, 2);
+		assert_int_equal(found.count, 1);
 		assert_string_equal(found.anomalies[0].name, "[7]a");
 		assert_string_equal(found.anomalies[0].container, "[Con]x");
 		assert_int_equal(found.anomalies[0].changes_count, 3);
+		assert_int_equal(found.news_count, 1);
+		assert_string_equal(found.news[0].name, "[9]c");
+		assert_string_equal(found.news[0].container, "[Con]x");
 	}
 	history_anomalies_done(&found);
-	assert_true(!found.anomalies && !found.count);
+	assert_true(!found.anomalies && !found.count && !found.news && !found.news_count);
 	functions_free(functions);
 	return r;
 }
@@ -72,7 +75,7 @@ static int make_windows(void **state)
 		add_stack(tree, "[Con]x;[7]a;main;f", i ? 9000 : 1000, 0);
 		add_stack(tree, "[Con]x;[7]a;main;g", i ? 500 : 1000, 0);
 		add_stack(tree, "[8]b;main;f", 700, 0);
-		add_stack(tree, "[9]c;main", i ? 600 : 0, 0);
+		add_stack(tree, "[Con]x;[9]c;main", i ? 600 : 0, 0);
 		windows[i] = window_of(tree, BEGIN, 30 * SECOND);
 	}
 	return 0;
