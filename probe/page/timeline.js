@@ -33,12 +33,14 @@ function rate(value, {unit, period_ns, state}) {
 	return unit === 'samples' && period_ns ? `${(value * period_ns / 1e9).toFixed(3)} CPUs` : `${amount(value, unit)}${state ? '' : '/s'}`;
 }
 
+const grown = (was, is) => was ? `${is > was ? '+' : '−'}${(100 * Math.abs(is / was - 1)).toFixed(0)} %` : 'new';
+
 /* A change as what stands in a cell. */
 function changed({before: was, after: is, error, change}, meta) {
 	const sign = is > was ? '+' : '−';
 
 	return change ? [`${sign}${rate(Math.abs(is - was), meta)}${error ? ` ± ${rate(error, meta)}` : ''}`, make('small', {},
-		` ${rate(was, meta)} → ${rate(is, meta)}${was ? ` (${sign}${(100 * Math.abs(is / was - 1)).toFixed(0)} %)` : ''}`)]
+		` ${rate(was, meta)} → ${rate(is, meta)}${was ? ` (${grown(was, is)})` : ''}`)]
 		: [make('small', {}, meta.state ? 'as it was' : 'within noise')];
 }
 
@@ -361,7 +363,11 @@ export class TimeLine {
 		this.fill(`${says}: ${clock(after.from)} – ${clock(after.until)}, compared with ${clock(before.from)} – ${clock(before.until)}.`,
 			['Process', 'All of it', 'What changed most in it'], [
 				...told.anomalies.map((one) => row(one, [one.silent && 'silent now', quota(one.cgroup)], changed(one.rate, meta),
-					one.changes.slice(0, 1).map((most) => named(labelOf(most.name, most.kind))))),
+					one.changes.slice(0, 1).flatMap(({name, kind, self, total}) => {
+						const {before: was, after: is} = self.change ? self : total;
+
+						return [named(labelOf(name, kind)), make('small', {}, ` ${grown(was, is)}`)];
+					}))),
 				...told.new.slice(0, NEWS).map((one) => row(one, ['new'], [rate(one.rate, meta)], [])),
 			]);
 		this.say(`${says}.`);
