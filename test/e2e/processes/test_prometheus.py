@@ -87,7 +87,7 @@ def test_series_of_processes_and_of_the_others_are_the_nodes(profiler, start):
         look()
         time.sleep(0.3)
     (mine,) = [value for labels, value in look().items() if f'pid="{target.pid}"' in labels]
-    assert mine > 1
+    assert mine > 0.5
 
 
 class Prometheus:
