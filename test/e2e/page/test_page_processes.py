@@ -81,6 +81,7 @@ def test_rows_of_groups(profiler, start, opened, group):
     targets = [start("spin", 600) for _ in range(2)]
     wait_burned(*(target.pid for target in targets), seconds=0.1)
     with opened(profiler) as page:
+        wait_for(lambda: rows(page), why="the page listens")
         page.tab.run(f"""{{const select = document.querySelector('#processes select');
             select.value = '{group}'; select.dispatchEvent(new Event('change'))}}""")
         page.wait("#processes thead", "Processes")
