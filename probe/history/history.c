@@ -130,6 +130,8 @@ void history_free(struct history *history)
 	worker_free(history->worker);
 	history_store_done(&history->store);
 	free(history->state_dir);
+	for (int i = 0; i < PROBE_COUNT; i++)
+		history_watched_done(&history->watched[i]);
 	free(history);
 }
 

@@ -8,6 +8,7 @@
 
 #include "history/history_changes.h"
 #include "history/history_store.h"
+#include "history/history_anomalies.h"
 #include "loop/worker.h"
 #include "measure/measure.h"
 #include "profile/profile.h"
@@ -48,9 +49,10 @@ int history_add(struct history *history, struct profile *window, void (*done)(vo
 		void *arg);
 
 enum history_wish {
-	HISTORY_PROFILES, /* one profile of a range; of two ranges two */
-	HISTORY_CHANGES,  /* which functions changed between two ranges */
-	HISTORY_WINDOWS	  /* heads of the records of a range */
+	HISTORY_PROFILES,  /* one profile of a range; of two ranges two */
+	HISTORY_CHANGES,   /* which functions changed between two ranges */
+	HISTORY_ANOMALIES, /* which processes, and functions in them */
+	HISTORY_WINDOWS	   /* heads of the records of a range */
 };
 
 #define HISTORY_ROWS 1000 /* records that are listed, at most: of larger ones if there are more */
@@ -82,6 +84,7 @@ struct history_ask {
 	size_t changes_count;
 	uint64_t functions; /* that were compared */
 	bool tells;	    /* both sides have windows enough: else no change is told */
+	struct history_anomalies anomalies; /* with the limits of those that live */
 	struct history_head *heads;
 	size_t heads_count;
 	bool runs; /* the last one of them is of the window that hasn't ended */
@@ -99,6 +102,36 @@ struct history_ask {
 /* Submits a copy of the question; takes references. Returns 0, -ENOENT: nothing is kept, -ENOMEM.
  */
 int history_submit(struct history *history, const struct history_ask *question);
+
+/*
+ * What an answer about anomalies compares unless somebody says otherwise: the last 20 windows (ten
+ * minutes) with the 120 before them (an hour).
+ */
+void history_lately(const struct history *history, int64_t until,
+		    struct history_range ranges[HISTORY_SIDES]);
+
+#define WATCHED_ROWS 20
+
+/* What the last look for a probe's anomalies saw. */
+struct history_watched {
+	int64_t at; /* ns since 1970; 0: nobody has looked, or there are windows too few */
+	uint64_t processes, anomalies;
+	struct watched_row {
+		char *name;	 /* "[PID]COMM" */
+		char *container; /* NULL: none */
+		struct history_rate rate;
+	} rows[WATCHED_ROWS]; /* the largest changes */
+	size_t rows_count;
+};
+
+/*
+ * Looks for anomalies of these probes (1 << enum probe) in the background, unless it does so
+ * already or did within the last ten windows (5 minutes); forgets what it saw of others.
+ */
+void history_watch(struct history *history, uint32_t probes);
+
+/* Returns what was seen of a probe; borrowed until the next call of history_watch() or job. */
+const struct history_watched *history_watched(const struct history *history, enum probe probe);
 
 /* Ends questions under way, and those that come later, as the daemon ends: they get -ECANCELED. */
 void history_cancel(struct history *history);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Questions: the window that runs is packed by the bulk worker, then the disk is read. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,10 @@
 #include "base/trim.h"
 #include "history/history_state.h"
 #include "kind/kind.h"
+#include "proc/proc.h"
 
-#define BY_WINDOWS_NS (6 * 3600 * (int64_t)NS_PER_S)
+#define ANOMALIES_CHANGES 20000 /* of all processes, with all callers */
+#define BY_WINDOWS_NS	  (6 * 3600 * (int64_t)NS_PER_S)
 
 static bool has_side(const struct history_ask *ask, enum history_side side)
 {
@@ -51,14 +54,18 @@ static int blend_running(const struct history_ask *ask, enum history_side side, 
 /* ---- reading ---- */
 
 /*
- * Returns the largest records that are taken. Where a filter chooses each counts as one window, so
- * that how much these vary is told by small ones, as long as they aren't too many.
+ * Returns the largest records that are taken. Where a filter chooses, or functions are told by
+ * process, each counts as one window, so that how much these vary is told by small ones, as long as
+ * they aren't too many.
  */
 static enum history_level coarsest_of(const struct history_ask *ask, enum history_side side)
 {
 	int64_t length = ask->ranges[side].until - ask->ranges[side].from;
 
-	if (ask->wish != HISTORY_CHANGES || !history_filter_chooses(&ask->filters[side]))
+	bool is_one = ask->wish == HISTORY_ANOMALIES ||
+		      (ask->wish == HISTORY_CHANGES && history_filter_chooses(&ask->filters[side]));
+
+	if (!is_one)
 		return HISTORY_HOUR;
 	return length <= BY_WINDOWS_NS ? HISTORY_WINDOW : HISTORY_BLOCK;
 }
@@ -132,13 +139,68 @@ static int read_profile(struct history_ask *ask, enum history_side side)
 
 static struct history_span span_of(const struct history_ask *ask, const struct blend *blend)
 {
-	struct history_span span = {blend->length, blend->squares, 0};
+	struct history_span span = {blend->length, blend->squares, 0, view_is_held(ask->view)};
 	const struct history_head *sum = &blend->sum;
 
 	/* A view of its own, of what waits took say, has no samples of one weight. */
 	if (kind_get(ask->probe)->by_period && ask->view == VIEW_ALL && sum->samples)
 		span.noise = (double)sum->weight / (double)sum->samples;
 	return span;
+}
+
+/* An anomaly's process; 0: its name has none. */
+static pid_t pid_of(const struct history_anomaly *anomaly)
+{
+	long pid = anomaly->name[0] == '[' ? strtol(anomaly->name + 1, NULL, 10) : 0;
+
+	return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+/* Returns whether the process still lives under the name of that time. */
+static bool is_alive(const struct history_anomaly *anomaly)
+{
+	const char *end = strchr(anomaly->name, ']');
+	char comm[PROC_COMM_BYTES];
+
+	return end && pid_of(anomaly) && proc_comm(pid_of(anomaly), comm) == 0 &&
+	       strcmp(comm, end + 1) == 0;
+}
+
+/* Reads the limits of anomalies that live. What is silent as it has ended is no anomaly. */
+static void look_at_anomalies(struct history_anomalies *anomalies)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < anomalies->count; i++) {
+		struct history_anomaly *anomaly = &anomalies->anomalies[i];
+
+		anomaly->is_alive = is_alive(anomaly);
+		if (anomaly->is_silent && !anomaly->is_alive) {
+			history_anomaly_done(anomaly);
+			continue;
+		}
+		if (anomaly->is_alive)
+			cgroup_limits_read(pid_of(anomaly), &anomaly->limits);
+		anomalies->anomalies[kept++] = *anomaly;
+	}
+	anomalies->count = kept;
+}
+
+static int compare_sides(struct history_ask *ask, const struct functions *functions,
+			 const struct history_span spans[HISTORY_SIDES])
+{
+	if (ask->wish == HISTORY_ANOMALIES) {
+		int r = history_anomalies_make(functions, spans, ANOMALIES_CHANGES,
+					       &ask->anomalies);
+
+		if (r == 0)
+			look_at_anomalies(&ask->anomalies);
+		return r;
+	}
+	int64_t count = history_changes(functions, spans, HISTORY_ROWS, &ask->changes);
+
+	ask->changes_count = count < 0 ? 0 : (size_t)count;
+	return count < 0 ? (int)count : 0;
 }
 
 static int read_changes(struct history_ask *ask)
@@ -148,7 +210,8 @@ static int read_changes(struct history_ask *ask)
 	int r = functions_new(&functions);
 
 	for (int side = 0; r == 0 && side < HISTORY_SIDES; side++) {
-		struct blend blend = {.functions = functions};
+		struct blend blend = {.functions = functions,
+				      .by_process = ask->wish == HISTORY_ANOMALIES};
 
 		r = blend_side(ask, side, &blend);
 		spans[side] = span_of(ask, &blend);
@@ -158,12 +221,8 @@ static int read_changes(struct history_ask *ask)
 		ask->tells = history_span_tells(&spans[HISTORY_BEFORE]) &&
 			     history_span_tells(&spans[HISTORY_AFTER]);
 	}
-	if (r == 0 && ask->tells) {
-		int64_t count = history_changes(functions, spans, HISTORY_ROWS, &ask->changes);
-
-		r = count < 0 ? (int)count : 0;
-		ask->changes_count = count < 0 ? 0 : (size_t)count;
-	}
+	if (r == 0 && ask->tells)
+		r = compare_sides(ask, functions, spans);
 	functions_free(functions);
 	return r;
 }
@@ -239,6 +298,7 @@ static void read_answer(struct history_ask *ask)
 		}
 		break;
 	case HISTORY_CHANGES:
+	case HISTORY_ANOMALIES:
 		ask->error = read_changes(ask);
 		break;
 	case HISTORY_WINDOWS:
@@ -268,6 +328,7 @@ static void free_ask(struct job *job)
 		profile_unref(ask->profiles[side]);
 	buf_done(&ask->running_payload);
 	history_changes_free(ask->changes, ask->changes_count);
+	history_anomalies_done(&ask->anomalies);
 	free(ask->heads);
 	free(ask);
 	trim_memory(); /* a range is large */
@@ -367,8 +428,10 @@ void history_cancel(struct history *history)
 	__atomic_store_n(&history->store.is_stopped, true, __ATOMIC_RELAXED);
 	while (history->asked) {
 		struct history_ask *ask = history->asked; /* its job may run: it isn't touched */
-		struct history_ask told = {
-			.wish = ask->wish, .compares = ask->compares, .error = -ECANCELED};
+		struct history_ask told = {.wish = ask->wish,
+					   .probe = ask->probe,
+					   .compares = ask->compares,
+					   .error = -ECANCELED};
 
 		history->asked = ask->next;
 		ask->done(ask->arg, &told);

@@ -87,8 +87,15 @@ static unsigned meets_filter(const struct history_filter *filter, const struct f
 struct open_node {
 	uint32_t frame, to; /* number in the tree; NOT_YET: nothing of it was taken */
 	uint32_t function;  /* NOT_YET: it is none */
+	uint32_t process;   /* whose it is, where functions are told so: NO_PROCESS */
 	unsigned met;
 	uint64_t total; /* what was taken below it and of it */
+};
+
+/* A record's frame in the table of functions. */
+struct known_function {
+	uint32_t number; /* plus 1; 0: not yet */
+	uint32_t process;
 };
 
 struct blending {
@@ -100,8 +107,8 @@ struct blending {
 	double scale, weight_left, events_left;
 	struct open_node *open;
 	size_t depth, capacity; /* open nodes */
-	uint32_t *frames;    /* by the record's frames: numbers in the tree, plus 1; 0: not yet */
-	uint32_t *functions; /* the same in the table of functions */
+	uint32_t *frames; /* by the record's frames: numbers in the tree, plus 1; 0: not yet */
+	struct known_function *functions; /* by the record's frames */
 };
 
 /* Notes that the record has the function. */
@@ -135,28 +142,67 @@ static void close_nodes(struct blending *blending, size_t depth)
 }
 
 /* Returns the number of a function's frame; NOT_YET: it is none. */
-static int64_t function_of(const struct blending *blending, uint32_t number)
+static int64_t function_of(const struct blending *blending, uint32_t number, uint32_t process)
 {
 	const struct frame *frame = &blending->reader->frames[number];
-	uint32_t *known = &blending->functions[number];
+	struct known_function *known = &blending->functions[number];
+	bool is_process = blending->blend->by_process && frame->type == FRAME_TYPE_PROCESS;
 
-	if (frame->type <= FRAME_TYPE_MARKER)
+	if (frame->type <= FRAME_TYPE_MARKER && !is_process)
 		return NOT_YET;
-	if (!*known) {
-		int64_t found = functions_find(blending->blend->functions, frame->type, frame->name,
-					       frame->name_len);
+	if (!known->number || known->process != process) {
+		int64_t found = functions_find(blending->blend->functions, process, frame->type,
+					       frame->name, frame->name_len);
 
 		if (found < 0)
 			return found;
-		*known = (uint32_t)found + 1;
+		*known = (struct known_function){(uint32_t)found + 1, process};
 	}
-	return *known - 1;
+	return known->number - 1;
+}
+
+/* Notes which container the present node's process is in: the nearest one on the way to it. */
+static int note_container(const struct blending *blending, uint32_t process)
+{
+	struct functions *functions = blending->blend->functions;
+
+	for (size_t i = blending->depth; i-- > 1;) {
+		const struct frame *frame = &blending->reader->frames[blending->open[i].frame];
+
+		if (frame->type != FRAME_TYPE_POD && frame->type != FRAME_TYPE_CONTAINER)
+			continue;
+		int64_t number = functions_find(functions, NO_PROCESS, frame->type, frame->name,
+						frame->name_len);
+		if (number < 0)
+			return (int)number;
+		functions->rows[process].container = functions->rows[number].name;
+		break;
+	}
+	return 0;
+}
+
+/* Finds whose the node is, and which function. */
+static int open_function(const struct blending *blending, struct open_node *node)
+{
+	const struct frame *frame = &blending->reader->frames[node->frame];
+
+	node->process = blending->open[blending->depth - 1].process;
+	if (!blending->blend->functions)
+		return 0;
+	int64_t function = function_of(blending, node->frame, node->process);
+	if (function < 0)
+		return (int)function;
+	node->function = (uint32_t)function;
+	if (function == NOT_YET || frame->type != FRAME_TYPE_PROCESS)
+		return 0;
+	node->process = node->function;
+	return note_container(blending, node->process);
 }
 
 static int open_node(struct blending *blending, const struct frames_node *from)
 {
-	struct functions *functions = blending->blend->functions;
-	struct open_node node = {.frame = from->frame, .to = NOT_YET, .function = NOT_YET};
+	struct open_node node = {
+		.frame = from->frame, .to = NOT_YET, .function = NOT_YET, .process = NO_PROCESS};
 
 	close_nodes(blending, from->depth);
 	if (array_grow(blending->open, blending->capacity, blending->depth + 1, 64) < 0)
@@ -165,16 +211,15 @@ static int open_node(struct blending *blending, const struct frames_node *from)
 		node.to = TREE_ROOT;
 	} else {
 		const struct frame *frame = &blending->reader->frames[from->frame];
-		int64_t function = functions ? function_of(blending, from->frame) : NOT_YET;
+		int r = open_function(blending, &node);
 
-		if (function < 0)
-			return (int)function;
-		node.function = (uint32_t)function;
+		if (r < 0)
+			return r;
 		node.met = blending->open[blending->depth - 1].met |
 			   meets_filter(&blending->blend->filter, frame);
 	}
 	if (node.function != NOT_YET)
-		functions->now[node.function].open++;
+		blending->blend->functions->now[node.function].open++;
 	blending->open[blending->depth++] = node;
 	return 0;
 }
@@ -268,7 +313,7 @@ static void read_variations(const struct blending *blending, struct history_payl
 	struct history_variation variation;
 
 	while (history_variation_next(payload, &variation)) {
-		uint32_t known = blending->functions[variation.frame];
+		uint32_t known = blending->functions[variation.frame].number;
 
 		if (known)
 			touch_function(blending->blend->functions, known - 1)->variation =
@@ -295,11 +340,11 @@ static int blend_nodes(struct blending *blending, struct frames_reader *reader)
 int blend_add(struct blend *blend, const struct history_head *head, struct history_payload *payload)
 {
 	struct frames_reader reader;
-	bool chooses = history_filter_chooses(&blend->filter);
+	bool is_one = blend->by_process || history_filter_chooses(&blend->filter);
 	double length = (double)head->covered_ns / (double)NS_PER_S;
 	int r = frames_reader_begin(&reader, payload->columns, payload->frames, payload->nodes);
 	_cleanup_free_ uint32_t *frames = calloc((size_t)payload->frames + 1, sizeof(*frames));
-	_cleanup_free_ uint32_t *functions =
+	_cleanup_free_ struct known_function *functions =
 		calloc((size_t)payload->frames + 1, sizeof(*functions));
 	struct blending blending = {
 		.blend = blend,
@@ -319,7 +364,7 @@ int blend_add(struct blend *blend, const struct history_head *head, struct histo
 	if (r == 0)
 		r = blend_nodes(&blending, &reader);
 	if (blend->functions && frames && functions) {
-		if (r == 0 && !chooses)
+		if (r == 0 && !is_one)
 			read_variations(&blending, payload);
 		add_functions(&blending, length);
 	}
@@ -334,7 +379,7 @@ int blend_add(struct blend *blend, const struct history_head *head, struct histo
 	if (head->period_ns && blend->period_ns)
 		blend->sum.period_ns = blend->period_ns;
 	blend->length += length;
-	blend->squares += chooses ? length * length : (double)head->squares_ms2 / 1e6;
+	blend->squares += is_one ? length * length : (double)head->squares_ms2 / 1e6;
 	return r;
 }
 
@@ -367,7 +412,7 @@ static int list_variations(const struct blend *blend, const struct frames_column
 		const struct frame *frame = &reader.frames[i];
 		int64_t number = frame->type <= FRAME_TYPE_MARKER
 					 ? -ENOENT
-					 : functions_find(blend->functions, frame->type,
+					 : functions_find(blend->functions, NO_PROCESS, frame->type,
 							  frame->name, frame->name_len);
 
 		if (number < 0 || (size_t)number >= known || seen[number])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records put together: into one tree, and into sums and variances of each function's weight. A
- * function is a name and a kind of frame; its whole weight counts each stack once. One thread at a
+ * function is a name and a kind of frame; its whole weight counts each stack once. Where they are
+ * told by process, each process is a row as well, and its functions are its own. One thread at a
  * time.
  */
 #pragma once
@@ -31,9 +32,13 @@ struct function_weight {
 	double sum, squares;
 };
 
+#define NO_PROCESS UINT32_MAX
+
 struct function_row {
 	enum frame_type type;
 	const char *name; /* borrowed from the table; a NUL follows it */
+	uint32_t process; /* number of its process's row; NO_PROCESS: it is of all, or is one */
+	const char *container; /* of a process: as pictures show it; NULL: it is in none */
 	struct function_weight self[HISTORY_SIDES], total[HISTORY_SIDES];
 };
 
@@ -45,14 +50,16 @@ void functions_free(struct functions *functions);
 size_t functions_count(const struct functions *functions);
 const struct function_row *functions_at(const struct functions *functions, size_t number);
 
-/* Returns the number of a function, made if missing; -ENOSPC, -ENOMEM. */
-int64_t functions_find(struct functions *functions, enum frame_type type, const char *name,
-		       size_t len);
+/* Returns the number of a function (of a process's row, or of all: NO_PROCESS), made if missing;
+ * -ENOSPC, -ENOMEM. */
+int64_t functions_find(struct functions *functions, uint32_t process, enum frame_type type,
+		       const char *name, size_t len);
 
 struct blend {
 	/* the question; what is pointed to is borrowed */
 	struct tree *tree;	     /* gets the stacks; NULL: nobody wants them */
 	struct functions *functions; /* gets the weights; NULL: nobody wants them */
+	bool by_process;	     /* functions are told by process */
 	enum history_side side;
 	struct history_filter filter;
 	/*
@@ -65,7 +72,8 @@ struct blend {
 	struct history_head sum; /* of all records */
 	uint64_t weight, events; /* of the stacks that were taken */
 	/* Lengths of the windows together and the squares of each, s and s^2. A record that was put
-	 * together counts as one window where a filter chooses: it has no variances of parts. */
+	 * together counts as one window where a filter chooses, or functions are told by process:
+	 * it has no variances of parts. */
 	double length, squares;
 };
 

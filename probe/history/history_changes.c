@@ -135,13 +135,19 @@ static bool is_known(const struct mean_rate *rate, const struct history_span *sp
 	return rate->degrees > 0 || span->noise > 0;
 }
 
-static struct history_rate compare_rates(const struct function_weight weights[HISTORY_SIDES],
-					 const struct history_span spans[HISTORY_SIDES])
+struct history_rate history_compare(const struct function_weight weights[HISTORY_SIDES],
+				    const struct history_span spans[HISTORY_SIDES])
 {
 	struct mean_rate before = mean_of(&weights[HISTORY_BEFORE], &spans[HISTORY_BEFORE]);
 	struct mean_rate after = mean_of(&weights[HISTORY_AFTER], &spans[HISTORY_AFTER]);
 	struct history_rate rate = {.before = before.mean, .after = after.mean, .chance = 1};
 
+	if (spans[HISTORY_AFTER].is_state)
+		return (struct history_rate){
+			.before = weights[HISTORY_BEFORE].sum,
+			.after = weights[HISTORY_AFTER].sum,
+			.chance = weights[HISTORY_BEFORE].sum == weights[HISTORY_AFTER].sum,
+		};
 	if (spans[HISTORY_BEFORE].length <= 0 || spans[HISTORY_AFTER].length <= 0 ||
 	    !is_known(&before, &spans[HISTORY_BEFORE]) || !is_known(&after, &spans[HISTORY_AFTER]))
 		return rate;
@@ -161,6 +167,8 @@ static struct history_rate compare_rates(const struct function_weight weights[HI
 
 bool history_span_tells(const struct history_span *span)
 {
+	if (span->is_state)
+		return span->length > 0;
 	return span->squares > 0 && span->length * span->length >= WINDOWS_LEAST * span->squares;
 }
 
@@ -211,14 +219,27 @@ void history_changes_free(struct history_change *changes, size_t count)
 	free(changes);
 }
 
-/* Returns whether a difference is beyond noise, and large enough to be one: what hardly varies, a
- * timer's wait, differs significantly by next to nothing. */
+/* Returns whether a difference is large enough to be one: what hardly varies, a timer's wait,
+ * differs significantly by next to nothing. */
+static bool is_large(const struct history_rate *rate)
+{
+	double larger = larger_of(rate->before, rate->after);
+
+	return larger > 0 && fabs(rate->after - rate->before) >= SMALLEST_PART * larger;
+}
+
+/* Returns whether a difference is beyond noise. */
 static bool is_beyond(const struct history_rate *rate, double limit)
 {
-	double larger = rate->before > rate->after ? rate->before : rate->after;
+	return rate->error > 0 && rate->chance <= limit && is_large(rate);
+}
 
-	return rate->error > 0 && rate->chance <= limit &&
-	       fabs(rate->after - rate->before) >= SMALLEST_PART * larger;
+static void mark_states(struct history_change *changes, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		changes[i].self.is_change = is_large(&changes[i].self);
+		changes[i].total.is_change = is_large(&changes[i].total);
+	}
 }
 
 /* Marks what is beyond noise, own weights and whole ones together: one family of tests. */
@@ -243,6 +264,16 @@ static int mark_changes(struct history_change *changes, size_t count)
 	return 0;
 }
 
+/* Returns whether a row has a past to be compared with, and a present. */
+static bool has_both_sides(const struct functions *functions, const struct function_row *row)
+{
+	if (row->process == NO_PROCESS)
+		return row->type > FRAME_TYPE_CONTAINER;
+	const struct function_weight *weights = functions_at(functions, row->process)->total;
+
+	return weights[HISTORY_BEFORE].sum > 0 && weights[HISTORY_AFTER].sum > 0;
+}
+
 int64_t history_changes(const struct functions *functions,
 			const struct history_span spans[HISTORY_SIDES], size_t max,
 			struct history_change **ret)
@@ -256,15 +287,20 @@ int64_t history_changes(const struct functions *functions,
 		const struct function_row *row = functions_at(functions, i);
 
 		changes[i].type = row->type;
-		changes[i].self = compare_rates(row->self, spans);
-		changes[i].total = compare_rates(row->total, spans);
+		changes[i].row = (uint32_t)i;
+		if (has_both_sides(functions, row)) {
+			changes[i].self = history_compare(row->self, spans);
+			changes[i].total = history_compare(row->total, spans);
+		}
 		changes[i].name = strdup(row->name);
 		if (!changes[i].name) {
 			history_changes_free(changes, count);
 			return -ENOMEM;
 		}
 	}
-	if (mark_changes(changes, count) < 0) {
+	if (spans[HISTORY_AFTER].is_state) {
+		mark_states(changes, count);
+	} else if (mark_changes(changes, count) < 0) {
 		history_changes_free(changes, count);
 		return -ENOMEM;
 	}

@@ -5,7 +5,8 @@
  * windows' rates; where samples are counted, their variance is at least that of counting (Poisson).
  * Of all functions those are told whose change is significant with a false discovery rate of at
  * most 1 % (Benjamini and Hochberg), so two equal ranges show one in at most one comparison of 100;
- * a change of less than 1 % is none. Pure functions.
+ * a change of less than 1 % is none. What is held isn't a rate: two states of it are compared as
+ * they are, and have no noise. Pure functions.
  */
 #pragma once
 
@@ -15,10 +16,11 @@
 struct history_span {
 	double length, squares; /* of struct blend */
 	double noise;		/* weight of a sample, where samples are counted; 0: they aren't */
+	bool is_state;		/* weights are of what is held at one time */
 };
 
 struct history_rate {
-	double before, after; /* weight per second */
+	double before, after; /* weight per second; of states the weight */
 	double error;	      /* standard error of their difference */
 	double chance;	      /* of such a difference by noise alone */
 	bool is_change;	      /* it is beyond noise */
@@ -27,15 +29,21 @@ struct history_rate {
 struct history_change {
 	enum frame_type type;
 	char *name;
+	uint32_t row; /* its number in the table */
 	struct history_rate self, total;
 };
 
 /* Returns whether a side has windows enough to tell how much they vary: six. With fewer, rates that
- * vary by themselves show changes in more than one comparison of 100. */
+ * vary by themselves show changes in more than one comparison of 100. Of states one is enough. */
 bool history_span_tells(const struct history_span *span);
 
+/* Compares the weights of one row. is_change isn't told: that depends on all rows. */
+struct history_rate history_compare(const struct function_weight weights[HISTORY_SIDES],
+				    const struct history_span spans[HISTORY_SIDES]);
+
 /*
- * Compares all functions. Lists those with a change, the largest change of their own weight first,
+ * Compares all functions, and processes where these are rows; not the functions of a process that
+ * is on one side alone. Lists those with a change, the largest change of their own weight first,
  * then of their whole weight; at most `max`. Returns their number, or -ENOMEM. The caller ends the
  * list with history_changes_free().
  */

@@ -59,25 +59,27 @@ static int reserve_row(struct functions *functions)
 	return 0;
 }
 
-int64_t functions_find(struct functions *functions, enum frame_type type, const char *name,
-		       size_t len)
+int64_t functions_find(struct functions *functions, uint32_t process, enum frame_type type,
+		       const char *name, size_t len)
 {
-	_cleanup_free_ char *key = malloc(len + 1);
+	const struct function_key head = {process, (unsigned char)type};
+	_cleanup_free_ char *key = malloc(sizeof(head) + len);
 
 	if (!key)
 		return -ENOMEM;
-	key[0] = (char)type;
-	memcpy(key + 1, name, len);
+	memcpy(key, &head, sizeof(head));
+	memcpy(key + sizeof(head), name, len);
 	if (reserve_row(functions) < 0)
 		return -ENOMEM;
-	int64_t number = intern_add(functions->names, key, len + 1);
+	int64_t number = intern_add(functions->names, key, sizeof(head) + len);
 	if (number < 0 || (size_t)number < functions->count)
 		return number;
 	functions->count++;
 	functions->now[number] = (struct function_now){0};
 	functions->rows[number] = (struct function_row){
 		.type = type,
-		.name = intern_get(functions->names, (uint32_t)number, NULL) + 1,
+		.name = intern_get(functions->names, (uint32_t)number, NULL) + sizeof(head),
+		.process = process,
 	};
 	return number;
 }

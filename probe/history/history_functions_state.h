@@ -14,8 +14,13 @@ struct function_now {
 	bool is_touched;
 };
 
+struct function_key {
+	uint32_t process;
+	unsigned char type;
+} __attribute__((packed));
+
 struct functions {
-	struct intern *names; /* a byte with the type, and the name */
+	struct intern *names; /* struct function_key, and the name behind it */
 	struct function_row *rows;
 	struct function_now *now;
 	uint32_t *touched; /* functions that the record has */

@@ -20,6 +20,10 @@ struct history {
 	struct rate said;  /* of failures in the log */
 	struct history_stats stats;
 	struct history_ask *asked; /* questions under way */
+	uint64_t watched_ns;	   /* when the last look began, CLOCK_MONOTONIC; 0: never */
+	uint32_t watching;	   /* probes that the look has still to come to */
+	bool is_watching;	   /* a question of it is under way */
+	struct history_watched watched[PROBE_COUNT];
 
 	struct history_store store; /* of the worker's jobs */
 };
@@ -30,6 +34,9 @@ struct history {
  */
 int history_pack_profile(const struct profile *profile, uint64_t steady_ns,
 			 struct history_head *head, struct buf *payload);
+
+/* Frees what a look saw of a probe. */
+void history_watched_done(struct history_watched *watched);
 
 /* Copy what was counted: in a job of the worker, and then on the loop's thread. */
 void history_look(const struct history *history, struct history_seen *seen);

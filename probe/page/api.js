@@ -14,6 +14,14 @@ export class Refused extends Error {
 	}
 }
 
+/* A probe's name in the page is `PROBE`, or `PROBE~VIEW` of another view, or `PROBE~VIEW~AGE` of what is held that long (s).
+ * Returns these three. */
+export function partsOf(probe) {
+	const [name, view = '', age = ''] = probe.split('~');
+
+	return {name: encodeURIComponent(name), view: view && `view=${encodeURIComponent(view)}`, age: age && `min_age=${encodeURIComponent(age)}`};
+}
+
 async function ask(path, {signal, isSecond, ...options} = {}) {
 	const headers = token.get() ? {Authorization: `Bearer ${token.get()}`} : {};
 	const answer = await fetch(path, {...options, headers, signal, credentials: 'same-origin', cache: 'no-store'});

@@ -10,6 +10,7 @@ import {isolate, make} from './words.js';
 import {readView, writeView} from './view.js';
 
 const ROLES = ['metrics', 'own', 'read', 'profile', 'admin'];
+const AGES = [['~60', ', ≥ 1 min'], ['~600', ', ≥ 10 min'], ['~3600', ', ≥ 1 h']];
 const get = (selector) => document.querySelector(selector);
 const view = readView(location.hash), BEGAN = 'stackprobe-began';
 let host = null, panel, probes, processes, taking, timeline, resting = 0;
@@ -55,25 +56,41 @@ async function pidsOf(row) {
 		.slice(0, 64).map((one) => one.pid).join(',');
 }
 
-/* What a view begins. */
-const beginning = () => [view.source, view.probe, view.pids, view.seconds, view.from, view.until, view.against].join();
+const options = (of) => of.map(([value, text = value]) => make('option', {value}, text));
 
-/* Looks at some processes: of what was done to the profile before, search and colours stay. */
-function look(source, pids, of, probe = get('[name=probe]').value, range = {from: '', until: '', against: ''}) {
+/* Returns the options of a probe: itself, its views, and what is held by age. */
+function namesOf({name, views}) {
+	return options([[name], ...views.flatMap((view) => [['', ''], ...view.held ? AGES : []].map(([age, text]) =>
+		[`${name}~${view.name}${age}`, `${name} ${view.name}${text}`]))]);
+}
+
+/* What a view begins. */
+const beginning = () => [view.source, view.probe, view.pids, view.seconds, view.from, view.until, view.against,
+	view.rival, view.group].join();
+
+/* Looks at some processes ({pids, of, group}): of what was done to the profile before, search and colours stay. */
+function look(source, {pids, of, group = ''}, probe = get('[name=probe]').value, range = {from: '', until: '', against: '', rival: ''}) {
 	if (['live', 'range'].includes(source) && probe.includes('+')) {
 		say('That is for one probe at a time.', true);
 		return;
 	}
-	if (source === 'range' && pids.includes(',')) {
+	if (source !== 'range' && probe.split('~')[2]) /* what is so old isn't of the next seconds */
+		source = 'open';
+	if (source === 'range' && pids.includes(',') && !group) {
 		say('A range is of one process, or of all.', true);
 		return;
 	}
-	Object.assign(view, {source, probe, pids, of, seconds: '10', ...range}, source !== 'range' && {zoom: [], steps: [], function: ''});
+	Object.assign(view, {source, probe, pids, of, group, seconds: '10', ...range}, source !== 'range' && {zoom: [], steps: [], function: ''});
 	get('[name=pid]').value = /^\d+$/.test(pids) ? pids : '';
 	if (view.tab === 'tree')
 		view.tab = 'graph';
 	keep();
 	begin();
+}
+
+/* Shows a range of history. */
+function lookBack(probe, range, who = view) {
+	look('range', who, probe, range);
 }
 
 function begin() {
@@ -113,7 +130,7 @@ async function takeRow(row, source = 'take') {
 		const pids = await pidsOf(row), name = row.comm || row.container || row.pod || 'processes';
 
 		if (pids)
-			look(source, pids, row.pid ? `${name} (${row.pid})` : name);
+			look(source, {pids, of: row.pid ? `${name} (${row.pid})` : name, group: row.pid ? '' : processes.group.value});
 		else
 			say('None of its processes runs any more.', true);
 	} catch (error) {
@@ -127,7 +144,7 @@ function chosenRow() {
 }
 
 const DOES = {
-	again: () => view.source && look('take', view.pids, view.of),
+	again: () => view.source && look('take', view),
 	live: () => {
 		const row = document.activeElement.closest('#processes tr') ? chosenRow() : null, pid = get('[name=pid]').value.trim();
 
@@ -136,9 +153,9 @@ const DOES = {
 		else if (row)
 			takeRow(row, 'live');
 		else if (pid && pid !== view.pids)
-			look('live', pid, pid);
+			look('live', {pids: pid, of: pid});
 		else if (view.source)
-			look('live', view.pids, view.of);
+			look('live', view);
 		else if (chosenRow())
 			takeRow(chosenRow(), 'live');
 	},
@@ -277,13 +294,13 @@ async function meet() {
 
 	view.probe ||= host.clock;
 
-	select.replaceChildren(...[...known, {name: `${host.clock}+${host.waits}`}].map((probe) => make('option', {value: probe.name}, probe.name)));
+	select.replaceChildren(...known.flatMap(namesOf), ...options([[`${host.clock}+${host.waits}`]]));
 	select.value = view.probe;
 	if (!select.value)
 		select.selectedIndex = 0;
-	new Scheduler(get('#scheduler'), {names: host.sched, say, alone});
+	new Scheduler(get('#scheduler'), {names: host.sched, probes: [host.clock, host.waits], say, alone, onStacks: lookBack});
 	processes ??= new Processes(get('#processes'), {onTake: takeRow, say, may});
-	probes ??= new Probes(get('#probes'), {may, say, onOpen: (probe) => look('open', '', '', probe)});
+	probes ??= new Probes(get('#probes'), {may, say, onOpen: (probe) => look('open', {pids: '', of: ''}, probe)});
 	probes.host = host;
 	tellRole();
 }
@@ -299,7 +316,8 @@ async function start() {
 		},
 	});
 	taking.meta = (name) => {
-		const probe = host.probes.find((one) => one.name === name) || {title: name, unit: 'samples'};
+		const [first, second] = name.split('~'), found = host.probes.find((one) => one.name === first);
+		const probe = found?.views.find((one) => one.name === second) ?? found ?? {title: name, unit: 'samples'};
 
 		return {probe: name, title: probe.title, unit: probe.unit, period_ns: probe.period_ns, host: host.host};
 	};
@@ -313,7 +331,7 @@ async function start() {
 	get('#token form').addEventListener('submit', (event) => takeToken(event).catch((error) => say(error.message, true)));
 	get('#one').addEventListener('submit', (event) => {
 		event.preventDefault();
-		look('take', get('[name=pid]').value, get('[name=pid]').value);
+		look('take', {pids: get('[name=pid]').value, of: get('[name=pid]').value});
 	});
 	addEventListener('hashchange', () => { /* a link that was put into the address */
 		Object.assign(view, readView(location.hash));
@@ -323,7 +341,7 @@ async function start() {
 			offer();
 		panel.apply();
 	});
-	timeline = new TimeLine(get('#history'), {view, say, alone, onRange: (probe, range) => look('range', view.pids, view.of, probe, range),
+	timeline = new TimeLine(get('#history'), {view, say, alone, onRange: lookBack,
 		onFunction: (label) => {
 			const f = panel.shown?.frames.find(label) ?? -1;
 

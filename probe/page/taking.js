@@ -1,8 +1,8 @@
 /* Where profiles come from: the next seconds, what comes from now on, what was collected so far. */
-import {follow, getBytes, getJson} from './api.js';
+import {follow, getBytes, getJson, partsOf} from './api.js';
 import {Builder, fromFrames, fromJson, hotCold} from './builder.js';
 import {labelOf} from './profile.js';
-import {rangeBefore} from './timeline.js';
+import {rangeBefore, whose} from './timeline.js';
 import {isolate} from './words.js';
 
 const LIVE_S = 2;
@@ -14,8 +14,11 @@ function who(pids) {
 	return list.length > 1 ? `pids=${encodeURIComponent(list)}` : list.length ? `pid=${encodeURIComponent(list[0])}` : '';
 }
 
-const path = (probe, extension, ...query) =>
-	`/flamegraph/${encodeURIComponent(probe)}.${extension}?${query.filter(Boolean).join('&')}`;
+function path(probe, extension, ...query) {
+	const {name, view} = partsOf(probe);
+
+	return `/flamegraph/${name}.${extension}?${[view, ...query].filter(Boolean).join('&')}`;
+}
 
 /* Returns by label how much of the largest change a function's is: from -1 to 1. */
 function shares(changes) {
@@ -84,7 +87,7 @@ export class Taking {
 	open({probe, pids, of}) {
 		return this.run(async (signal) => {
 			this.busy(`${probe}: what was collected so far`);
-			const bytes = await getBytes(path(probe, 'frames', who(pids)), {signal});
+			const bytes = await getBytes(path(probe, 'frames', who(pids), partsOf(probe).age), {signal});
 
 			if (!signal.aborted)
 				this.tell(fromFrames(bytes), {of, probe});
@@ -92,20 +95,22 @@ export class Taking {
 	}
 
 	/* Shows a range of history, and what changed in it if it is compared with another. */
-	range({probe, pids, of, from, until, against}) {
+	range(view) {
+		const {probe, of, from, until, against, rival} = view;
+
 		return this.run(async (signal) => {
-			const query = [who(pids), `from=${encodeURIComponent(from)}`, `until=${encodeURIComponent(until)}`];
-			const before = rangeBefore({from, until, against});
+			const query = [whose(view), `from=${encodeURIComponent(from)}`, `until=${encodeURIComponent(until)}`];
+			const before = rangeBefore(view);
 
 			this.busy(`${probe}: a range of history`);
 			const profile = fromFrames(await getBytes(path(probe, 'frames', ...query), {signal}));
 
 			if (signal.aborted)
 				return;
-			if (against) {
+			if (against || rival) {
 				try {
-					const told = await getJson(`/changes?${['top=1000', `probe=${encodeURIComponent(probe)}`, ...query,
-						`before_from=${before.from}`, `before_until=${before.until}`].filter(Boolean).join('&')}`, {signal});
+					const told = await getJson(`/changes?${['top=1000', `probe=${partsOf(probe).name}`, partsOf(probe).view, ...query,
+						`before_from=${before.from}`, `before_until=${before.until}`, before.whose].filter(Boolean).join('&')}`, {signal});
 
 					profile.frames.changes = shares(told.changes);
 					this.compared(told);

@@ -1,5 +1,5 @@
 /* Back in time: what history has of a probe, a range of that, and what changed in it. */
-import {getJson} from './api.js';
+import {getJson, partsOf} from './api.js';
 import {labelOf} from './profile.js';
 import {amount, clock, isolate, make, named, number} from './words.js';
 
@@ -8,18 +8,43 @@ const AGAINST = [['', 'nothing'], ['before', 'the time before'], ['3600', 'an ho
 	['604800', 'a week before']];
 const SPANS = [['3600', 'hour'], ['21600', '6 hours'], ['86400', 'day'], ['604800', '7 days']];
 
+const VALUES = ['Self', 'Total', 'All of it']; /* headings of columns with rates */
+
 const now = () => Date.now() / 1000;
 
-/* Returns the range that a range is compared with. */
-export function rangeBefore({from, until, against}) {
-	const by = against === 'before' ? until - from : Number(against);
-
-	return {from: from - by, until: until - by};
+/* Returns what chooses the stacks of a range: a process, or all of a name, of a container or of a pod. */
+export function whose({pids, of, group}) {
+	if (group)
+		return `${group === 'comm' ? 'comm' : 'container'}=${encodeURIComponent(of)}`;
+	return /^\d+$/.test(pids) ? `pid=${pids}` : '';
 }
 
-/* A rate with its unit: of samples the CPUs that they are. */
-function rate(value, {unit, period_ns}) {
-	return unit === 'samples' && period_ns ? `${(value * period_ns / 1e9).toFixed(3)} CPUs` : `${amount(value, unit)}/s`;
+/* Returns the range that a range is compared with, and what chooses there if that is another process. */
+export function rangeBefore({from, until, against, rival, group}) {
+	const by = against === 'before' ? until - from : Number(against), key = /^\d+$/.test(rival) ? 'pid' : group || 'comm';
+
+	return {from: from - by, until: until - by,
+		whose: rival && `before_${key === 'pod' ? 'container' : key}=${encodeURIComponent(rival)}`};
+}
+
+/* A rate with its unit: of samples the CPUs that they are; of what is held a weight. */
+function rate(value, {unit, period_ns, state}) {
+	return unit === 'samples' && period_ns ? `${(value * period_ns / 1e9).toFixed(3)} CPUs` : `${amount(value, unit)}${state ? '' : '/s'}`;
+}
+
+/* A change as what stands in a cell. */
+function changed({before: was, after: is, error, change}, meta) {
+	const sign = is > was ? '+' : '−';
+
+	return change ? [`${sign}${rate(Math.abs(is - was), meta)}${error ? ` ± ${rate(error, meta)}` : ''}`, make('small', {},
+		` ${rate(was, meta)} → ${rate(is, meta)}${was ? ` (${sign}${(100 * Math.abs(is / was - 1)).toFixed(0)} %)` : ''}`)]
+		: [make('small', {}, 'within noise')];
+}
+
+function functionButton({name, kind}) {
+	const label = labelOf(name, kind);
+
+	return [make('button', {type: 'button', className: 'name', 'data-label': label}, named(label))];
 }
 
 /* What a range has of rows: of each the part that is in it, as a row may be longer than the range. */
@@ -45,7 +70,7 @@ function partOf(windows, from, until) {
 }
 
 export class TimeLine {
-	/* `view` has what is shown; onRange(probe, range) when another range is to be shown, onFunction(label) when a function
+	/* `view` has what is shown; onRange(probe, range, who) when another range is to be shown, onFunction(label) when a function
 	 * is. alone(work) makes room for a request, say(text) tells of what came. */
 	constructor(section, {view, onRange, onFunction, alone, say}) {
 		const part = (name) => section.querySelector(name), select = (name, of) =>
@@ -58,14 +83,19 @@ export class TimeLine {
 		select('span', SPANS);
 		select('against', AGAINST);
 		part('[name=against]').value = view.against;
+		part('[name=rival]').value = view.rival;
 		section.addEventListener('toggle', () => section.open && this.load());
 		part('[name=span]').onchange = () => this.load();
-		part('[name=against]').onchange = () => this.take();
+		part('[name=against]').onchange = part('[name=rival]').onchange = () => this.take();
 		section.addEventListener('click', ({target}) => {
-			const {step, label} = target.closest('button')?.dataset ?? {};
+			const {step, label, pids, of, do: what} = target.closest('button')?.dataset ?? {};
 
 			if (step)
 				this.step(Number(step));
+			else if (what)
+				this.listUnusual().catch((error) => this.say(error.message, true));
+			else if (pids)
+				this.onRange(this.probes, {...this.lately, against: 'before', rival: ''}, {pids, of});
 			else if (label)
 				this.onFunction(label);
 		});
@@ -77,6 +107,17 @@ export class TimeLine {
 
 	get span() {
 		return Number(this.section.querySelector('[name=span]').value);
+	}
+
+	get probes() {
+		return this.probe || this.view.probe;
+	}
+
+	/* The one of two probes whose times are shown, as a part of a query. */
+	get one() {
+		const {name, view} = partsOf(this.probes.split('+')[0]);
+
+		return view ? `${name}&${view}` : name;
 	}
 
 	/* What is marked: it goes into the view when it is shown. */
@@ -97,7 +138,7 @@ export class TimeLine {
 
 	/* Asks for what there is, up to now or to where somebody went back. */
 	async load() {
-		const {section, view: {pids}} = this, probe = this.probe || this.view.probe;
+		const {section, view, probes: probe} = this, chosen = whose(view);
 
 		this.asking?.abort();
 		if (!section.open || section.hidden)
@@ -107,15 +148,15 @@ export class TimeLine {
 		let told = null;
 
 		try {
-			told = await this.alone(() => getJson(`/windows?probe=${encodeURIComponent(probe.split('+')[0])}&from=${until - this.span}`
-				+ `&until=${until}${/^\d+$/.test(pids) ? `&pid=${pids}` : ''}`, {signal}));
+			told = await this.alone(() => getJson(`/windows?probe=${this.one}&from=${until - this.span}`
+				+ `&until=${until}${chosen && `&${chosen}`}`, {signal}));
 		} catch (error) {
 			if (!signal.aborted)
 				this.text.textContent = error.message;
 		}
 		if (signal.aborted)
 			return;
-		Object.assign(this, {told, asked: `${probe};${pids}`});
+		Object.assign(this, {told, asked: `${probe};${chosen}`});
 		if (!told)
 			this.canvas.width = 0; /* what it shows is of something else */
 		this.draw();
@@ -126,8 +167,9 @@ export class TimeLine {
 		const {view} = this;
 
 		Object.assign(this, {chosen: null, probe: ''});
-		this.section.querySelector('[name=against]').value = view.against;
-		if (view.source !== 'range' || this.asked !== `${view.probe};${view.pids}`)
+		for (const name of ['against', 'rival'])
+			this.section.querySelector(`[name=${name}]`).value = view[name];
+		if (view.source !== 'range' || this.asked !== `${view.probe};${whose(view)}`)
 			this.load();
 		else
 			this.draw();
@@ -148,7 +190,7 @@ export class TimeLine {
 		if (!told || !width)
 			return;
 		const {from, until} = told.range, context = canvas.getContext('2d'), style = getComputedStyle(canvas);
-		const rateOf = (one) => one.covered ? one.weight * (one.period_ns || 1) / one.covered : 0;
+		const rateOf = (one) => one.state ? one.weight : one.covered ? one.weight * (one.period_ns || 1) / one.covered : 0;
 		const most = Math.max(...told.windows.map(rateOf), 1e-9), x = (time) => (time - from) / (until - from) * width;
 
 		Object.assign(canvas, {width: width * scale, height: HEIGHT * scale});
@@ -174,11 +216,12 @@ export class TimeLine {
 		const {told, view} = this, range = this.range.until ? this.range : told.range, from = Number(range.from), until = Number(range.until);
 		const begin = Math.max(from, told.range.from), end = Math.min(until, told.range.until), words = [`${clock(from)} – ${clock(until)}`];
 		const {covered, load, lost, twice, period_ns} = partOf(told.windows, begin, end), gap = end - begin - (covered - twice);
+		const state = told.windows.findLast((one) => one.state && one.until > begin && one.until <= end);
 
 		if (end <= begin)
 			words.push('outside of this time line');
 		else
-			words.push(covered ? rate(load / covered / (period_ns || 1), {unit: told.unit, period_ns}) : 'nothing was collected');
+			words.push(state ? amount(state.weight, told.unit) : covered ? rate(load / covered / (period_ns || 1), {unit: told.unit, period_ns}) : 'nothing was collected');
 		if (covered && gap > 1)
 			words.push(`${number(Math.round(gap))} s without`);
 		if (twice > 1)
@@ -188,7 +231,7 @@ export class TimeLine {
 		if (end > begin && (from < begin - 1 || (this.end && until > end + 1)))
 			words.push('a part of it is outside of this time line');
 		if (view.pids)
-			words.unshift(/^\d+$/.test(view.pids) ? isolate(view.of || view.pids) : 'all processes');
+			words.unshift(whose(view) ? isolate(view.of || view.pids) : 'all processes');
 		const text = words.join(' · ');
 
 		if (this.text.textContent !== text)
@@ -259,7 +302,8 @@ export class TimeLine {
 		const {from, until} = this.range;
 
 		if (until)
-			this.onRange(this.probe || this.view.probe, {from, until, against: this.section.querySelector('[name=against]').value});
+			this.onRange(this.probes, {from, until, ...Object.fromEntries(['against', 'rival']
+				.map((name) => [name, this.section.querySelector(`[name=${name}]`).value.trim()]))});
 	}
 
 	/* --- what changed --- */
@@ -272,18 +316,38 @@ export class TimeLine {
 		if (!told)
 			return;
 		const {before, after} = told, meta = {...told, period_ns: after.period_ns}, of = `of ${told.functions} functions changed beyond noise`;
-		const says = told.changed ? `${told.changed} ${of}` : told.tells ? `None ${of}` : 'Too few windows to tell: six each are needed';
-		const cell = ({before: was, after: is, error, change}) => make('td', {className: 'value'}, ...(change
-			? [`${is > was ? '+' : '−'}${rate(Math.abs(is - was), meta)} ± ${rate(error, meta)}`,
-				make('small', {}, ` ${rate(was, meta)} → ${rate(is, meta)}${was ? ` (${is > was ? '+' : '−'}${(100 * Math.abs(is / was - 1)).toFixed(0)} %)` : ''}`)]
-			: [make('small', {}, 'within noise')]));
-
-		changes.replaceChildren(make('caption', {}, `${says}, compared with ${clock(before.from)} – ${clock(before.until)}`
-			+ ` (${number(Math.round(before.covered))} s of it kept).`),
-		make('thead', {}, make('tr', {}, ...['Self', 'Total', 'Function'].map((text) => make('th', {scope: 'col'}, text)))),
-		make('tbody', {}, ...told.changes.map((one) => make('tr', {}, cell(one.self), cell(one.total),
-			make('td', {className: 'text'}, make('button', {type: 'button', className: 'name', 'data-label': labelOf(one.name, one.kind)},
-				named(labelOf(one.name, one.kind))))))));
+		const says = told.changed ? `${told.changed} ${of}` : told.tells ? `None ${of}` : told.state ? 'Nothing was held in one of the ranges'
+			: 'Too few windows to tell: six each are needed';
+		this.fill(`${says}, compared with ${clock(before.from)} – ${clock(before.until)}${told.state ? '' : ` (${number(Math.round(before.covered))} s of it kept)`}.`,
+			['Self', 'Total', 'Function'], told.changes.map((one) => [changed(one.self, meta), changed(one.total, meta), functionButton(one)]));
 		this.say(`${says}.`);
+	}
+
+	/* Lists the processes that are unlike their own past: in the marked range, or lately. */
+	async listUnusual() {
+		const {from, until} = this.range, query = until ? `&from=${from}&until=${until}` : '';
+		const told = await this.alone(() => getJson(`/anomalies?probe=${this.one}${query}`)), {before, after} = told;
+		const meta = {...told, period_ns: after.period_ns}, of = `of ${told.processes + told.began} processes are unlike their past`;
+		const says = told.tells ? `${told.abnormal || 'None'} ${of}` : 'Too few windows to tell: six each are needed';
+
+		this.lately = {from: after.from, until: after.until};
+		this.changes.hidden = false;
+		this.fill(`${says}: ${clock(after.from)} – ${clock(after.until)}, compared with ${clock(before.from)} – ${clock(before.until)}.`,
+			['Process', 'All of it', 'What changed most in it'], told.anomalies.map((one) => {
+				const name = `[${one.pid}]${one.comm}`, {past, container, cgroup: {cpus, used_after} = {}} = one;
+				const facts = [past !== 'known' && past, container, cpus && `${(100 * used_after).toFixed(0)} % of its ${number(cpus)} CPUs`];
+
+				return [[make('button', {type: 'button', className: 'name', 'data-pids': one.pid, 'data-of': name}, named(name)),
+					make('small', {}, ' ', named(facts.filter(Boolean).join(', ')))], changed(one.rate, meta),
+				one.changes.slice(0, 1).map((most) => named(labelOf(most.name, most.kind)))];
+			}));
+		this.say(`${says}.`);
+	}
+
+	fill(caption, heads, rows) {
+		this.changes.replaceChildren(make('caption', {}, caption),
+			make('thead', {}, make('tr', {}, ...heads.map((text) => make('th', {scope: 'col'}, text)))),
+			make('tbody', {}, ...rows.map((cells) => make('tr', {}, ...cells.map((cell, i) =>
+				make('td', {className: VALUES.includes(heads[i]) ? 'value' : 'text'}, ...cell))))));
 	}
 }

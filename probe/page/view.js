@@ -3,7 +3,7 @@ const LISTS = {zoom: ';', steps: ';'};
 
 export const DEFAULTS = {
 	probe: '', pids: '', of: '', source: '', seconds: '10', tab: 'graph', zoom: [], q: '', steps: [], colour: 'kind',
-	icicle: '', function: '', from: '', until: '', against: '',
+	icicle: '', function: '', from: '', until: '', against: '', rival: '', group: '',
 };
 
 /* Returns the view of a fragment; what it doesn't have is as by default. */

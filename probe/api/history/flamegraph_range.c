@@ -113,7 +113,7 @@ void flamegraph_range(const struct services *services, enum probe probe, enum vi
 				       .done = range_read};
 	struct range_request *request;
 
-	if (!history_question_read(query, &question, answer))
+	if (!history_question_read(services, query, &question, answer))
 		return;
 	const char *wrong = check_range(query, &question, form);
 	if (wrong) {

@@ -32,16 +32,20 @@ static const char *read_time(const char *name, const char *text, int64_t now, in
 	return why->text;
 }
 
-static const char *read_ranges(const struct query *query, struct history_ask *ask, struct why *why)
+static const char *read_ranges(const struct services *services, const struct query *query,
+			       struct history_ask *ask, struct why *why)
 {
 	struct history_range *after = &ask->ranges[HISTORY_AFTER];
 	struct history_range *before = &ask->ranges[HISTORY_BEFORE];
+	bool is_lately = ask->wish == HISTORY_ANOMALIES;
+	struct history_range usual[HISTORY_SIDES];
 	int64_t now = loop_real_ns();
 	const char *wrong;
 
 	after->until = now;
 	wrong = read_time("until", query->until, now, &after->until, why);
-	after->from = after->until - RANGE_NS;
+	history_lately(services->history, after->until, usual);
+	after->from = is_lately ? usual[HISTORY_AFTER].from : after->until - RANGE_NS;
 	if (!wrong)
 		wrong = read_time("from", query->from, now, &after->from, why);
 	if (wrong)
@@ -50,7 +54,9 @@ static const char *read_ranges(const struct query *query, struct history_ask *as
 	if (length <= 0)
 		return "from must be before until";
 	before->until = after->from;
-	before->from = after->from - length;
+	before->from =
+		after->from -
+		(is_lately ? usual[HISTORY_BEFORE].until - usual[HISTORY_BEFORE].from : length);
 	wrong = read_time("before_from", query->before_from, now, &before->from, why);
 	if (!wrong && query->before_from && !query->before_until)
 		before->until = before->from + length;
@@ -103,11 +109,11 @@ static const char *read_filters(const struct query *query, struct history_ask *a
 	return NULL;
 }
 
-bool history_question_read(const struct query *query, struct history_ask *ask,
-			   struct answer *answer)
+bool history_question_read(const struct services *services, const struct query *query,
+			   struct history_ask *ask, struct answer *answer)
 {
 	struct why why;
-	const char *wrong = read_ranges(query, ask, &why);
+	const char *wrong = read_ranges(services, query, ask, &why);
 
 	if (!wrong)
 		wrong = read_filters(query, ask);

@@ -8,8 +8,10 @@
 #include "api/history/history_question.h"
 #include "base/json.h"
 #include "kind/kind.h"
+#include "profile/by_container.h"
 
-#define CHANGES_TOP 50
+#define CHANGES_TOP	  50
+#define ANOMALY_FUNCTIONS 10 /* of each process */
 
 struct history_request {
 	const struct services *services;
@@ -89,24 +91,104 @@ static void write_rate(struct json *json, const char *key, const struct history_
 	json_object_end(json);
 }
 
-static void write_changes(struct json *json, const struct history_ask *ask, size_t top)
+static void write_sides(struct json *json, const struct history_ask *ask)
 {
 	write_range(json, "before", &ask->ranges[HISTORY_BEFORE], &ask->sums[HISTORY_BEFORE]);
 	write_range(json, "after", &ask->ranges[HISTORY_AFTER], &ask->sums[HISTORY_AFTER]);
+}
+
+static void write_functions(struct json *json, const struct history_change *changes, size_t count,
+			    size_t top)
+{
+	json_array(json, "changes");
+	for (size_t i = 0; i < count && i < top; i++) {
+		json_line(json);
+		json_object(json, NULL);
+		json_name(json, "name", changes[i].name);
+		json_text(json, "kind", frame_type_name(changes[i].type));
+		write_rate(json, "self", &changes[i].self);
+		write_rate(json, "total", &changes[i].total);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void write_changes(struct json *json, const struct history_ask *ask, size_t top)
+{
+	if (view_is_held(ask->view))
+		json_raw(json, "state", "true");
+	write_sides(json, ask);
 	json_numbers(json, {"functions", ask->functions}, {"changed", ask->changes_count},
 		     {"damaged", ask->damaged});
 	json_raw(json, "tells", ask->tells ? "true" : "false");
-	json_array(json, "changes");
-	for (size_t i = 0; i < ask->changes_count && i < top; i++) {
-		const struct history_change *change = &ask->changes[i];
+	write_functions(json, ask->changes, ask->changes_count, top);
+}
 
+/* ---- anomalies ---- */
+
+/* Adds what the process's control group lets it have; of the CPU's time, how much of that it had.
+ */
+static void write_limits(struct json *json, const struct history_ask *ask,
+			 const struct history_anomaly *anomaly)
+{
+	const struct cgroup_limits *limits = &anomaly->limits;
+	double of_second = (double)ask->sums[HISTORY_AFTER].period_ns / (double)NS_PER_S;
+
+	if (!limits->path)
+		return;
+	json_object(json, "cgroup");
+	json_name(json, "path", limits->path);
+	if (limits->weight)
+		json_u64(json, "weight", limits->weight);
+	if (limits->shares)
+		json_u64(json, "shares", limits->shares);
+	if (limits->cpus > 0) {
+		json_double(json, "cpus", limits->cpus);
+		if (of_second > 0 && ask->view == VIEW_ALL) {
+			json_double(json, "used_before",
+				    anomaly->rate.before * of_second / limits->cpus);
+			json_double(json, "used_after",
+				    anomaly->rate.after * of_second / limits->cpus);
+		}
+	}
+	json_object_end(json);
+}
+
+static void write_anomaly(struct json *json, const struct history_ask *ask,
+			  const struct history_anomaly *anomaly)
+{
+	const char *end = strchr(anomaly->name, ']');
+
+	json_object(json, NULL);
+	json_u64(json, "pid", strtoul(anomaly->name + 1, NULL, 10));
+	json_name(json, "comm", end ? end + 1 : anomaly->name);
+	if (anomaly->container)
+		json_name(json, "container", anomaly->container + strlen(CONTAINER_PREFIX));
+	json_raw(json, "alive", anomaly->is_alive ? "true" : "false");
+	json_text(json, "past",
+		  anomaly->is_new      ? "new"
+		  : anomaly->is_silent ? "silent now"
+				       : "known");
+	write_rate(json, "rate", &anomaly->rate);
+	write_limits(json, ask, anomaly);
+	json_u64(json, "changed", anomaly->changes_count);
+	write_functions(json, anomaly->changes, anomaly->changes_count, ANOMALY_FUNCTIONS);
+	json_object_end(json);
+}
+
+static void write_anomalies(struct json *json, const struct history_ask *ask, size_t top)
+{
+	const struct history_anomalies *anomalies = &ask->anomalies;
+
+	write_sides(json, ask);
+	json_numbers(json, {"processes", anomalies->processes}, {"functions", anomalies->functions},
+		     {"began", anomalies->began}, {"ended", anomalies->ended},
+		     {"abnormal", anomalies->count}, {"damaged", ask->damaged});
+	json_raw(json, "tells", ask->tells ? "true" : "false");
+	json_array(json, "anomalies");
+	for (size_t i = 0; i < anomalies->count && i < top; i++) {
 		json_line(json);
-		json_object(json, NULL);
-		json_name(json, "name", change->name);
-		json_text(json, "kind", frame_type_name(change->type));
-		write_rate(json, "self", &change->self);
-		write_rate(json, "total", &change->total);
-		json_object_end(json);
+		write_anomaly(json, ask, &anomalies->anomalies[i]);
 	}
 	json_array_end(json);
 }
@@ -128,6 +210,8 @@ static void history_answered(void *arg, struct history_ask *ask)
 		write_what(&json, ask);
 		if (ask->wish == HISTORY_CHANGES) {
 			write_changes(&json, ask, request->top);
+		} else if (ask->wish == HISTORY_ANOMALIES) {
+			write_anomalies(&json, ask, request->top);
 		} else {
 			write_range(&json, "range", &ask->ranges[HISTORY_AFTER], NULL);
 			json_u64(&json, "damaged", ask->damaged);
@@ -152,11 +236,11 @@ static bool find_series(const struct query *query, struct history_ask *ask, stru
 	}
 	int view = query->view ? view_find(probe, query->view) : VIEW_ALL;
 	bool has_no_rates =
-		view >= 0 && view_is_held((enum view)view) && ask->wish == HISTORY_CHANGES;
+		view >= 0 && view_is_held((enum view)view) && ask->wish == HISTORY_ANOMALIES;
 	if (view < 0 || has_no_rates) {
 		answer_failed(answer, 400,
 			      view < 0 ? "the probe has no such view"
-				       : "what is held has no rates: see its difference as svg");
+				       : "what is held has no rates: see its /changes");
 		return false;
 	}
 	ask->probe = (enum probe)probe;
@@ -172,13 +256,13 @@ static void ask_history(const struct services *services, const struct query *que
 	struct history_request *request;
 
 	if (!find_series(query, &question, answer) ||
-	    !history_question_read(query, &question, answer))
+	    !history_question_read(services, query, &question, answer))
 		return;
 	if (query->top != QUERY_NONE && (query->top < 1 || query->top > HISTORY_ROWS)) {
 		answer_failed(answer, 400, "top must be a number from 1 to 1000");
 		return;
 	}
-	if (wish == HISTORY_CHANGES)
+	if (wish != HISTORY_WINDOWS)
 		question.compares = true;
 	request = malloc(sizeof(*request));
 	if (!request) {
@@ -205,4 +289,10 @@ void changes_get(const struct services *services, const struct query *query, str
 		 void (*ready)(void *arg), void *arg)
 {
 	ask_history(services, query, HISTORY_CHANGES, answer, ready, arg);
+}
+
+void anomalies_get(const struct services *services, const struct query *query,
+		   struct answer *answer, void (*ready)(void *arg), void *arg)
+{
+	ask_history(services, query, HISTORY_ANOMALIES, answer, ready, arg);
 }

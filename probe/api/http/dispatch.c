@@ -82,6 +82,7 @@ static const struct history_page {
 } history_pages[] = {
 	{"/windows", windows_get},
 	{"/changes", changes_get},
+	{"/anomalies", anomalies_get},
 };
 
 static const struct history_page *find_history(const char *path)

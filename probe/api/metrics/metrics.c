@@ -34,6 +34,8 @@ static const struct metrics_owner rooms[] = {
 	OWNER(session_measures, files),
 	OWNER(cleaner_measures, files.cleaned),
 	OWNER(history_measures, history),
+	OWNER_OF_ALL(anomaly_measures),
+	OWNER_OF_ALL(process_anomaly_measures),
 	OWNER(unwind_measures, engine.targets.tables),
 	OWNER_OF_ALL(held_measures),
 	OWNER(heap_measures, engine.live_heap),
@@ -96,6 +98,7 @@ void metrics_write(const struct services *services, const struct caller *caller,
 	answer->status = 200;
 	answer->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	engine_refresh(services->engine);
+	metrics_watch(services);
 	figures_read(&figures, services);
 	if (caller->role >= ROLE_READ)
 		process_choice_make(&processes, services);

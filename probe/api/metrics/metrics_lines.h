@@ -15,6 +15,9 @@ void metrics_container(struct buf *out, const struct container *container);
 /* Writes the lines of probe_up of /sched's probes (api/metrics/metrics_sched.c). */
 void metrics_sched_up(struct buf *out, const struct services *services);
 
+/* Looks for anomalies of what runs, for the next answer (api/metrics/metrics_anomalies.c). */
+void metrics_watch(const struct services *services);
+
 /* Return the daemon's own CPU time and resident memory, for rows that ask for them. */
 double metrics_cpu_s(const void *stats);
 uint64_t metrics_resident_bytes(const void *stats);
@@ -26,4 +29,4 @@ void sched_measures_make(void);
  * what each exporter tells of itself. */
 extern const struct measures state_measures, loss_measures, daemon_measures, sched_measures,
 	process_measures, process_cost_measures, container_cost_measures, node_cost_measures,
-	standard_measures;
+	standard_measures, anomaly_measures, process_anomaly_measures;

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "kind/kind.h"
 #include "page/page_files.h"
+#include "profile/view.h"
 #include "sched/sched_kind.h"
 
 #define UI "/ui/"
@@ -86,13 +87,33 @@ static const struct kind *waits_probe(void)
 	return kind_get((enum probe)__builtin_ctz(kinds_at_switch()));
 }
 
-static void put_probe(struct json *json, const struct kind *kind)
+/* Adds the views beside a probe's first one. */
+static void put_views(struct json *json, enum probe probe, const struct kind *kind)
+{
+	json_array(json, "views");
+	for (int i = VIEW_ALL + 1; i < VIEWS; i++) {
+		const struct view_row *view = view_get(probe, (enum view)i);
+
+		if (!view)
+			continue;
+		json_object(json, NULL);
+		json_text(json, "name", view->name);
+		json_text(json, "title", view->title);
+		json_text(json, "unit", view->count_name ? view->count_name : kind->count_name);
+		json_raw(json, "held", view_is_held((enum view)i) ? "true" : "false");
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void put_probe(struct json *json, enum probe probe, const struct kind *kind)
 {
 	json_object(json, NULL);
 	json_text(json, "name", kind->name);
 	json_text(json, "title", kind->title);
 	json_text(json, "unit", kind->count_name);
 	json_raw(json, "own", kind->for_users ? "true" : "false");
+	put_views(json, probe, kind);
 	json_object_end(json);
 }
 
@@ -111,7 +132,7 @@ static void answer_host(const struct page_asking *asking, struct answer *answer)
 	json_array(&json, "probes");
 	for (int i = 0; i < PROBE_COUNT && may_tell(asking); i++) {
 		if (kind_exists((enum probe)i))
-			put_probe(&json, kind_get((enum probe)i));
+			put_probe(&json, (enum probe)i, kind_get((enum probe)i));
 	}
 	json_array_end(&json);
 	json_array(&json, "sched");

@@ -40,6 +40,7 @@ ROWS = [  # what is asked for, and who may: the least role
     ("GET", "/flamegraph/oncpu.folded?from=-60", "read"),
     ("GET", "/windows?probe=oncpu", "read"),
     ("GET", "/changes?probe=oncpu", "read"),
+    ("GET", "/anomalies?probe=oncpu", "read"),
     ("GET", "/flamegraph/oncpu.folded?pid={pid}&seconds=1", "profile"),
     ("GET", "/debug/pprof/profile?pid={pid}&seconds=1", "profile"),
     ("GET", "/sched/runqlat.json?seconds=1", "profile"),

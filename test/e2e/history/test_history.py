@@ -146,7 +146,7 @@ def test_what_is_no_range_is_refused_with_a_sentence(daemon, query):
 
 
 @pytest.mark.parametrize("path", ["/windows", "/windows?probe=nothing", "/changes?probe=oncpu&top=0",
-                                  "/changes?probe=mem_glibc&view=inuse", "/changes?probe=oncpu&view=x"])  # fmt: skip
+                                  "/anomalies?probe=mem_glibc&view=inuse", "/changes?probe=oncpu&view=x"])  # fmt: skip
 def test_what_history_has_not_is_refused_with_a_sentence(daemon, path):
     answer = daemon.get(path)
     assert answer.status == 400, answer.text
@@ -229,7 +229,7 @@ def test_a_second_value_has_a_history_of_its_own(keeper, start):
     assert {path.name.rsplit(".", 2)[0] for path in folder(daemon).iterdir()} == {"io", "io-time"}
 
 
-def test_what_is_held_has_states_and_a_range_has_the_last_one(keeper, start):
+def test_what_is_held_has_states_and_a_range_has_the_last_one(keeper, start, opened):
     daemon = keeper(window=1)
     target = standing_by(daemon, start, "heirs", "rest", svg_period=30)
     before = let(target)["before"].held_bytes
@@ -250,8 +250,27 @@ def test_what_is_held_has_states_and_a_range_has_the_last_one(keeper, start):
     wait_for(lambda: len(windows(daemon, "mem_glibc")) > 0 and not daemon.config()["state"] == "running")
     time.sleep(1)
     assert ended(daemon, "mem_glibc", view="inuse")[-1] == last
-    refused = daemon.get("/changes?probe=mem_glibc&view=inuse")
-    assert refused.status == 400 and "held" in refused.message
+    span = {"from": last["from"] - 1, "until": last["from"] + 1}
+    told = ask(daemon, "/changes", probe="mem_glibc", view="inuse", **span,
+               **{"before_from": first["from"] - 1, "before_until": first["from"] + 1}).json()  # fmt: skip
+    grew = {change["name"]: change["total"] for change in told["changes"]}
+    assert told["tells"] and told["state"] and "before" not in grew, told
+    assert (grew["after"]["before"], grew["after"]["after"], grew["after"]["error"]) == (0, after, 0)
+    assert grew["main"]["after"] - grew["main"]["before"] == after and grew["main"]["change"]
+    nothing = ask(daemon, "/changes", probe="mem_glibc", view="inuse", **span, **{"before_from": 1, "before_until": 2}).json()
+    assert nothing["tells"] is False and nothing["changes"] == []
+    assert daemon.get("/anomalies?probe=mem_glibc&view=inuse").status == 400
+    see_what_grew(opened, daemon, span, last["from"] - first["from"])
+
+
+def see_what_grew(opened, daemon, span, by):
+    """The page shows the same state, and what grew."""
+    query = f"source=range&probe=mem_glibc~inuse&from={span['from']}&until={span['until']}&against={by}&pids="
+    with opened(daemon, query) as page:
+        page.wait("#history caption", "functions changed")
+        assert page.text(".facts").startswith(page.text("#history .range").split(" · ")[-1].split()[0])
+        (row,) = (text for text in page.texts("#history tbody tr") if text.endswith("after"))
+        assert row.startswith("+") and "/s" not in row and "±" not in row, row
 
 
 def test_another_daemon_with_the_same_folder_keeps_nothing(keeper, work):

@@ -92,3 +92,47 @@ def test_without_a_history_the_page_says_so(keeper, opened):
         page.wait("#host")
         page.key("b")
         page.wait("#history .range", "no history is kept")
+
+
+@pytest.fixture
+def two(keeper, start, copy):
+    """A daemon, two processes whose part_b differs, and a range with both."""
+    daemon = keeper(window=1)
+    pids = [start(copy("paced", name), 10, part_b, 8, 5).pid for name, part_b in (("small", 10), ("large", 25))]
+    daemon.profile("^(small|large)$", frequency=HZ)
+    windows = wait_windows(daemon, 10)
+    return daemon, pids, {"from": windows[1]["from"], "until": windows[-1]["until"]}
+
+
+def query_of(**view):
+    return "&".join(f"{key}={value}" for key, value in {"source": "range", "probe": "oncpu", **view}.items())
+
+
+@pytest.mark.parametrize("by", ["pid", "name"])
+def test_two_processes_are_compared(two, opened, by):
+    daemon, (small, large), span = two
+    with opened(daemon, query_of(pids=large, of="large", **span)) as page:
+        page.wait(".facts", "samples")
+        page.key("b")
+        page.wait("#history .range", "CPUs")
+        page.write("#history [name=rival]", str(small) if by == "pid" else "small")
+        page.key("Enter")
+        page.wait("#history caption", "functions changed beyond noise")
+        first = page.texts("#history tbody tr")[0]
+        assert "part_b" in first and first.startswith("+"), first
+        assert f"rival={small if by == 'pid' else 'small'}" in page.fragment
+        fragment = page.fragment
+    with opened(daemon, fragment.lstrip("#")) as again:  # a link compares the same
+        again.key("b")
+        again.wait("#history caption", "functions changed beyond noise")
+        assert "part_b" in again.texts("#history tbody tr")[0]
+
+
+def test_a_range_of_all_of_a_name(two, opened):
+    daemon, (small, large), span = two
+    with opened(daemon, query_of(group="comm", of="large", pids=f"{large},{small}", **span)) as page:
+        of_name = profile_of(daemon, comm="large", **span).total()
+        page.wait(".facts", f"^{of_name:,} samples")
+        assert of_name == profile_of(daemon, pid=large, **span).total() > 0
+        page.key("b")
+        assert page.wait("#history .range", "large")

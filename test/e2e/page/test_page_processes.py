@@ -9,6 +9,7 @@ import pytest
 from asking import burning
 from browsing import opened  # noqa: F401
 from helpers import wait_burned, wait_for
+from past import keeper, wait_windows  # noqa: F401
 
 ROWS = """[...document.querySelectorAll('#processes tbody tr')].map((row) =>
     [...row.cells].map((cell) => cell.textContent))"""
@@ -136,3 +137,23 @@ def test_the_schedulers_charts(profiler, start, opened):
         page.wait("#scheduler select", "runqlat")
         page.click("#scheduler button")
         page.wait("#scheduler pre", r"usecs +: count +distribution", 60)
+
+
+def test_a_chart_leads_to_the_stacks_of_its_time(keeper, start, opened):
+    daemon = keeper(window=1)
+    burning(start)
+    napping = start("naps", "100ms:600")
+    daemon.profile("^(spin|naps)$", probes=("oncpu", "offcpu"))
+    wait_windows(daemon, 1)
+    with opened(daemon) as page:
+        page.wait("#scheduler select", "offcpuslower")
+        page.tab.run("document.querySelector('#scheduler select').value = 'offcpuslower'")
+        page.click("#scheduler button")
+        page.wait("#scheduler .links", rf"offcpu of naps \({napping.pid}\)")
+        page.click(f"#scheduler .links button[data-pids='{napping.pid}'][data-probe=offcpu]")
+        page.wait(".facts", r"\d (ms|s)\b")
+        assert f"pids={napping.pid}" in page.fragment and "source=range" in page.fragment
+        assert "nap_100ms" in page.table()
+        page.click("#scheduler .links button[data-pids=''][data-probe=oncpu]")
+        page.wait(".facts", "samples")
+        assert "inner_spin" in page.table()
