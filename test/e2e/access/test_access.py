@@ -110,7 +110,7 @@ def test_another_user_profiles_the_memory_of_a_process_of_their_own(serve, needs
     nobody = somebody(daemon)
     target = theirs("grow", "anon:64")
     wait_for(lambda: "T" in Path(f"/proc/{target.pid}/stat").read_text(), why="it stands by")
-    session = nobody.asking(own("mem", target.pid, 3))
+    session = nobody.asking(own("mem", target.pid, 8))
     wait_for(lambda: sessions(daemon) == 1, why="the session")
     wait_for(lambda: hooks(daemon), why="it counts page faults")
     os.kill(target.pid, signal.SIGCONT)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from askers import own  # noqa: F401
-from asking import sessions
+from asking import sessions, wait_sampling
 from helpers import program, wait_burned, wait_for
 from somebody import NOBODY, PYTHON, answered
 
@@ -52,9 +52,11 @@ def becomes(target):
     wait_for(lambda: Path(f"/proc/{target.pid}/comm").read_text().strip() == target.becomes, why="it has become it")
 
 
-def wait_session(daemon, target):
+def wait_session(daemon, target, probe="oncpu"):
     """A session runs and has begun to see it."""
     wait_for(lambda: sessions(daemon) == 1, why="the session")
+    if probe == "oncpu":
+        wait_sampling(daemon)
     wait_burned(target.pid, seconds=0.5)
 
 
@@ -66,8 +68,8 @@ def test_a_session_ends_when_the_process_becomes_a_set_uid_program(serve, needs_
     for probe in ("oncpu", "offcpu"):
         (work / "go").unlink(missing_ok=True)
         target = becoming("spin", 60, mode=0o4755)
-        session = nobody.asking(own(probe, target.pid, 4))
-        wait_session(daemon, target)
+        session = nobody.asking(own(probe, target.pid, 6))
+        wait_session(daemon, target, probe)
         becomes(target)
         assert "Uid:\t65534\t0\t0\t0" in Path(f"/proc/{target.pid}/status").read_text()
         wait_burned(target.pid, seconds=1)
@@ -90,7 +92,7 @@ def test_a_session_goes_on_when_the_process_becomes_an_ordinary_program(serve, n
     """As root's does: that process, told from a reused pid by its start time."""
     daemon = serve()
     target = becoming("spin", 60)
-    session = somebody(daemon).asking(own("oncpu", target.pid, 6))
+    session = somebody(daemon).asking(own("oncpu", target.pid, 12))
     wait_session(daemon, target)
     becomes(target)
     text = answered(session).text

@@ -51,7 +51,7 @@ def test_who_is_being_answered_when_the_rules_change_is_answered_last(needs_bpf,
     daemon = serve()
     target = burning(start)
     with daemon.connect() as sock:
-        path = f"/flamegraph/oncpu.folded?pid={target.pid}&seconds=2"
+        path = f"/flamegraph/oncpu.folded?pid={target.pid}&seconds=4"
         sock.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         wait_for(lambda: sessions(daemon) == 1, why="a session")
         reload(daemon, loopback_uid=False)

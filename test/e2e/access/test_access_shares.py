@@ -34,11 +34,12 @@ def test_sessions_of_another_user_keep_nobody_from_one(serve, needs_bpf, somebod
 
 def test_a_place_is_left_to_administrators_by_all_users_together(serve, needs_bpf, somebody, start):
     daemon = serve()
-    root, asked = somebody(daemon, uid=0), []
-    for uid in range(65530, 65534):
-        target = start("spin", 60, user=uid, group=uid, extra_groups=[], cwd="/")
-        one = somebody(daemon, uid=uid)
-        asked += [one.asking(own("oncpu", target.pid, 8)) for _ in range(2)]
+    uids, root = range(65530, 65534), somebody(daemon, uid=0)
+    targets = [start("spin", 600, user=uid, group=uid, extra_groups=[], cwd="/") for uid in uids]
+    users = [somebody(daemon, uid=uid) for uid in uids]
+    for one in users:
+        assert one.get("/healthz").status == 200  # all are there, before the first of them asks
+    asked = [one.asking(own("oncpu", target.pid, 12)) for one, target in zip(users, targets) for _ in range(2)]
     wait_for(lambda: sessions(daemon) == 7 and sum(one.done() for one in asked) == 1, why="seven sessions")
     assert root.get(own("oncpu", os.getpid())).status == 200
     assert sorted(answered(one).status for one in asked) == [200] * 7 + [429]
@@ -66,14 +67,15 @@ def test_healthz_is_answered_while_as_many_as_may_ask_for_the_configuration(serv
     assert daemon.put(body).status == 200
     readers, root = [somebody(daemon, uid=uid) for uid in range(65530, 65534)], somebody(daemon, uid=0)
     text = "GET /flamegraph HTTP/1.1\r\nHost: localhost\r\n" + f"Authorization: Bearer {TOKENS['read']}\r\n\r\n"
-    pressing = [one.begin("press", to=one.tcp, text=text, times=14, during=8) for one in readers]
+    pressing = [one.begin("press", to=one.tcp, text=text, times=14, during=20) for one in readers]
     took = []
     while not all(one.done() for one in pressing):
         one = root.timed("/healthz")
         assert one.answer.status == 200
         took.append(one.seconds)
     assert [one.result() for one in pressing] == [{"200": 14}] * 4
-    assert max(took) < 3, took
+    took.sort()
+    assert took[len(took) * 9 // 10] < 3 and took[-1] < 10, took
 
 
 def test_a_flood_of_refused_requests_costs_neither_memory_nor_roots_time(serve, somebody):
@@ -94,7 +96,7 @@ def test_a_flood_of_refused_requests_costs_neither_memory_nor_roots_time(serve, 
     assert len(took) > 10
     # The 90th percentile is what a root gets; one of them may have to wait for other jobs of this machine.
     took.sort()
-    assert took[len(took) * 9 // 10] < 0.1 and took[-1] < 1, took
+    assert took[len(took) * 9 // 10] < 0.2 and took[-1] < 5, took
 
 
 # Sockets that systemd opened

@@ -256,7 +256,7 @@ def test_a_debug_file_that_is_too_large_to_be_checked_is_left_out_and_counted(pr
     innocent = start("spin", 60)
     began = time.monotonic()
     profile = profiled(profiler, attack(target, 60).pid, "(large|spin)")
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 20
     assert "inner_spin" not in profile.frames()
     lost = symbols_lost(profiler)
     assert lost["debug_refused"] > 0 and lost["file_hung"] == 0
@@ -388,8 +388,11 @@ def test_memory_is_of_the_program_that_was_examined_until_that_execs(profiler, w
         try:
             profiler.profile("^(burning|other)$", frequency=HZ)
             wait_burned(process.pid, seconds=0.5)
-            profile = profiler.folded(pid=process.pid)
-            assert any(frame.startswith(LONG) for frame in profile.frames()), profile.frames()
+
+            def frames():
+                return profiler.folded(pid=process.pid).frames()
+
+            wait_for(lambda: any(frame.startswith(LONG) for frame in frames()), every=0.2, why=frames)
             assert memories(profiler) == [f"/proc/{process.pid}/mem"]
             go.touch()
             wait_for(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "other\n", why="an exec")

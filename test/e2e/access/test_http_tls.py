@@ -394,7 +394,7 @@ def test_a_session_whose_client_has_gone_makes_room(tls, made, profiler_here, st
     elif how == "reset":
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
     sock.close()
-    wait_for(lambda: sessions(daemon) == 0, 15, why="it has ended")
+    wait_for(lambda: sessions(daemon) == 0, 30, why="it has ended")
 
 
 def test_a_stream_whose_client_has_gone_ends(tls, profiler_here):
@@ -437,10 +437,10 @@ def ssl_hello(made):
 def test_a_slow_client_is_cut_after_ten_seconds(tls):
     daemon = tls()
     with daemon_plain(daemon) as sock:
-        sock.settimeout(20)
+        sock.settimeout(40)
         began = time.monotonic()
         assert b"HTTP" not in read_all(sock)
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < 25
     assert daemon.alive()
 
 

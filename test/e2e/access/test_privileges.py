@@ -256,7 +256,7 @@ def test_another_process_of_nobodys_does_not_hold_up_the_line_reader(profiler, s
         return stopped
 
     wait_for(one_is_stopped, 90, every=0, why="a line reader that is stopped")
-    wait_for(lambda: not status(f"/proc/{stopped[0]}"), 10, why="its end")
+    wait_for(lambda: not status(f"/proc/{stopped[0]}"), 30, why="its end")
     assert "stackprobe_children_left 0\n" in profiler.get("/metrics").text
     assert reader_of(profiler, start), "the next one is read"
 

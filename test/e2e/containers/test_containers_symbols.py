@@ -20,7 +20,7 @@ from waiting import ready
 from whole import assert_chain, assert_whole, chain
 
 DEPTH = 10
-CHAIN = ("c_chain", DEPTH, 1.2)
+CHAIN = ("c_chain", DEPTH, 4)  # it has a pid until that is asked for
 SPIN = ("main", "outer", "middle", "inner_spin")
 JAVAS = javas()
 
@@ -62,10 +62,11 @@ def test_a_program_without_frame_pointers_that_only_the_container_has(profiler, 
 
 
 def test_one_that_was_there_before_it_was_chosen(profiler, podman):
-    container = run(podman, "c_chain", DEPTH, 2.5)
+    container = run(podman, "c_chain", DEPTH, 600)
     pid = burning(container)
     profiler.profile("^c_chain$", frequency=HZ, thread_frame=0)
-    container.wait()
+    wait_for(lambda: profiler.folded(pid=pid).total() > 1500, every=0.2, why="samples")
+    container.kill()
     profile = profiler.folded(pid=pid)
     assert_whole(profiler, profile, *chain(DEPTH))
 
@@ -179,7 +180,7 @@ def test_an_image_that_is_removed_with_its_containers(profiler, podman, work):
 
 def test_a_process_that_execed_into_another_program_of_the_image(profiler, podman):
     profiler.profile("^c_(spin|chain)$", frequency=HZ, thread_frame=0)
-    container = podman.run("c", "/bin/sh", "-c", "/opt/c_spin 0.5; exec /opt/c_chain 10 1")
+    container = podman.run("c", "/bin/sh", "-c", "/opt/c_spin 1; exec /opt/c_chain 10 3")
     container.wait()
     profile = profiler.folded()
     own = [pid for pid in profile.pids if profile.containers(pid) == {(None, container.name)}]
@@ -226,7 +227,7 @@ def mkdir_with(folder, *files):
 
 
 def test_python_in_a_container_that_has_gone(profiler, podman):
-    text = "import time\ndef brief():\n    end = time.process_time() + 0.6\n    while time.process_time() < end: pass\nbrief()\n"
+    text = "import time\ndef brief():\n    end = time.process_time() + 1.6\n    while time.process_time() < end: pass\nbrief()\n"
     profiler.profile({"comm": "^python3$", "cmdline": "/opt/py/bin/python3"}, frequency=HZ)
     podman.run("python", "/opt/py/bin/python3", "-c", text, options=("--rm",), detach=False)
     profile = profiler.folded()

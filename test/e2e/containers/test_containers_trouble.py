@@ -93,7 +93,7 @@ def test_a_search_that_fails_is_counted_and_made_again(profiler, start):
     group = f"stackprobe-e2e-{os.getpid()}/chosen"
     with in_a_group(group, "/bin/sleep", "60") as there:
         choose(profiler, cgroup=[f"/{group}"])
-        wait_for(lambda: set(profiler.processes()) == {there}, 15)
+        wait_for(lambda: set(profiler.processes()) == {there}, 30)
         moved = start("spin", 60)
         connection = http.client.HTTPConnection("127.0.0.1", profiler.port, timeout=10)
         ask(connection)  # it is there before nothing can be opened any more
@@ -101,10 +101,10 @@ def test_a_search_that_fails_is_counted_and_made_again(profiler, start):
         with no_descriptors(profiler):
             (mounted() / group / "cgroup.procs").write_text(str(moved.pid))
             # and again, after 1 s
-            wait_for(lambda: ask(connection)["containers"]["searches_failed"] >= 2, 10, why=lambda: ask(connection))
+            wait_for(lambda: ask(connection)["containers"]["searches_failed"] >= 2, 30, why=lambda: ask(connection))
             assert {one["pid"] for one in ask(connection)["processes"]} == {there}
         connection.close()
-        wait_for(lambda: set(profiler.processes()) == {there, moved.pid}, 15, why=profiler.processes)
+        wait_for(lambda: set(profiler.processes()) == {there, moved.pid}, 30, why=profiler.processes)
         count = re.search(r"^stackprobe_containers_searches_failed_total (\d+)$", profiler.get("/metrics").text, re.M)
         assert int(count[1]) == profiler.config()["status"]["containers"]["searches_failed"] >= 2
         moved.kill()
@@ -144,7 +144,7 @@ def test_a_state_that_hangs_costs_its_own_names_alone(profiler, podman, one, wor
             wait_for(lambda: answers(profiler) or set(profiler.processes()) == wanted, 15, 0.2,
                      why=lambda: (wanted, profiler.processes()))  # fmt: skip
             wait_sampled(profiler, *wanted)
-            status = wait_for(lambda: (told := profiler.config()["status"]["containers"])["given_up"] and told, 15)
+            status = wait_for(lambda: (told := profiler.config()["status"]["containers"])["given_up"] and told, 30)
             assert status["given_up"] == 1 and status["unnamed"] >= 2  # the other one isn't waited for, too
             assert told_of(profiler, one.pid) == ("", "", one.id, "")
             assert told_of(profiler, beside)[:3] == ("beside", "", DOCKERS)

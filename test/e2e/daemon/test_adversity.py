@@ -16,7 +16,7 @@ import pytest
 
 from asking import burning
 from folded import Profile
-from helpers import BIN, SAN, wait_burned, wait_for
+from helpers import BIN, SAN, lost, wait_burned, wait_for
 
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
 HALF = b"PUT /flamegraph HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\njson={"
@@ -77,10 +77,10 @@ class Cutter:
         """Cuts, and the files are lost, counted with their cause, and said."""
         said = len(self.daemon.log)
         failed = metric(self.daemon, "files_failed_total", cause=cause)
-        lost = metric(self.daemon, "unwritten_samples_total")
+        unwritten = metric(self.daemon, "unwritten_samples_total")
         self.cut()
         assert metric(self.daemon, "files_failed_total", cause=cause) == failed + 1, self.daemon.log
-        assert metric(self.daemon, "unwritten_samples_total") > lost
+        assert metric(self.daemon, "unwritten_samples_total") > unwritten
         assert self.daemon.probe()["state"] == "running"
         self.wait_samples()
         files = self.daemon.config()["status"]["files"]
@@ -301,7 +301,7 @@ def test_sixty_four_descriptors_are_enough_for_a_program_of_many_files(profiler,
 
 
 def lost_samples(daemon):
-    return sum(daemon.probe()["lost"].values())
+    return lost(daemon.probe())
 
 
 NO_DESCRIPTORS = 'stackprobe_files_failed_total{cause="no_descriptors"} 1\n'

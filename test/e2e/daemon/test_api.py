@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import SUCCESS, stopped
+from helpers import SUCCESS, stopped, wait_for
 
 TYPES = [
     None,
@@ -207,7 +207,7 @@ def test_the_simple_curl_command_works_as_it_stands(var_log, profiler, start):
     )
     assert said == SUCCESS
     profiler.wait_running()
-    assert target.pid in profiler.processes()
+    wait_for(lambda: target.pid in profiler.processes(), why="it has given itself that name")
 
 
 def test_the_advanced_curl_command_works_as_it_stands(var_log, profiler):

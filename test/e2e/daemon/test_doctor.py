@@ -145,7 +145,7 @@ def test_what_it_says_of_oncpu_is_what_the_daemon_does(profiler, start):
     assert found.probes["oncpu"]["state"] in ("yes", "limited")
     samples, named = map(int, re.search(r"(\d+) samples in 0.1 s of ours, (\d+) with the name",
                                         found.probes["oncpu"]["reason"]).groups())  # fmt: skip
-    assert samples >= named > samples / 2 > 10
+    assert samples >= named > 20  # its own start is among them, which is longer on a busy host
     target = start("spin", 60)
     profiler.profile(pids=[target.pid], frequency=500)
     assert profiler.probe()["state"] == "running"

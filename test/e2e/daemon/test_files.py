@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from asking import until_sampled
 from folded import Profile
 from helpers import wait_burned, wait_for
 from picture import Picture
@@ -50,9 +51,8 @@ def markup(text):
 @pytest.mark.quick
 def test_one_merged_graph_lies_in_a_folder_of_its_day(profiler, start):
     profiler.profile("^spin$", frequency=500)
-    targets = [start("spin", 0.5), start("spin", 0.5)]
-    for target in targets:
-        target.finish()
+    targets = [start("spin", 600), start("spin", 600)]
+    until_sampled(profiler, *targets)
     svgs, foldeds = stop_and_list(profiler, 1)
     assert re.fullmatch(rf"oncpu/(\d{{4}}-\d\d-\d\d)/\1-\d\d-\d\d-\d\d\.svg", str(svgs[0]))
     assert foldeds == [svgs[0].with_suffix(".folded")]
@@ -63,9 +63,8 @@ def test_one_merged_graph_lies_in_a_folder_of_its_day(profiler, start):
 
 def test_one_graph_for_each_process_lies_in_a_folder_of_the_process(profiler, start, copy):
     profiler.profile("^(alpha|beta)$", frequency=500, multi_instance=1)
-    targets = {name: start(copy("spin", name), 0.5) for name in ("alpha", "beta")}
-    for target in targets.values():
-        target.finish()
+    targets = {name: start(copy("spin", name), 600) for name in ("alpha", "beta")}
+    until_sampled(profiler, *targets.values())
     svgs, foldeds = stop_and_list(profiler, 2)
     assert foldeds == [path.with_suffix(".folded") for path in svgs]
     for name, target in targets.items():
@@ -88,7 +87,7 @@ def test_folders_are_0750_and_files_0640_whatever_the_umask(profiler, start, cop
     finally:
         os.umask(before)
     profiler.profile("^masked$", frequency=500, multi_instance=1)
-    start(copy("spin", "masked"), 0.3).finish()
+    until_sampled(profiler, start(copy("spin", "masked"), 600))
     stop_and_list(profiler, 1)
     for top in (profiler.svg_dir, profiler.flame_dir):
         assert len(list(top.rglob("*"))) >= 4
@@ -103,23 +102,23 @@ def test_what_a_library_might_make_is_nobody_elses(daemon):
     assert re.search(r"^Umask:\s*0077$", Path(f"/proc/{daemon.pid}/status").read_text(), re.MULTILINE)
 
 
-def test_the_newest_file_is_linked_and_none_is_overwritten(profiler, start, observe):
+def test_the_newest_file_is_linked_and_none_is_overwritten(profiler, start):
     profiler.profile("^spin$", frequency=500)
-    observer, pids = observe(500), []
+    totals = []
     for expected in (1, 2, 3):  # quickly, perhaps within one second
-        pids.append((target := start("spin", 1)).pid)  # long beside its time before the exec
-        target.finish()
+        until_sampled(profiler, target := start("spin", 600))
+        totals.append(profiler.folded().total(pid=target.pid))  # an answer has the period before as well
         svgs, _ = stop_and_list(profiler, expected)
         newest = max(svgs, key=lambda p: (profiler.svg_dir / p).stat().st_mtime_ns)
         assert (profiler.svg_dir / "oncpu/latest.svg").resolve() == profiler.svg_dir / newest
         profiler.put_ok({"state": "running"})
         profiler.wait_running()
-    assert sum(p.total() for p in profiler.written()) >= 0.9 * observer.samples(*pids)
+    assert sorted(p.total() for p in profiler.written()) == sorted(totals)
 
 
 def test_changed_params_close_the_window_before(profiler, start):
     profiler.profile("^spin$", frequency=500)
-    start("spin", 0.3).finish()
+    until_sampled(profiler, start("spin", 600))
     profiler.put_ok({"params": {"multi_instance": 1}})
     wait_for(lambda: len(profiler.written()) == 1, why="one file")
     assert profiler.probe()["state"] == "running"
@@ -140,23 +139,24 @@ def test_where_profiles_are_sent_closes_no_window(profiler, start):
     assert len(profiler.files(profiler.flame_dir, "folded")) == 1
 
 
-def test_sigterm_writes_the_last_partial_window(profiler, start, observe):
+def test_sigterm_writes_the_last_partial_window(profiler, start):
     profiler.profile("^spin$", frequency=500)
-    observer = observe(500)
-    target = start("spin", 1.5)  # its start isn't inner_spin, and is longer on a busy machine
-    target.finish()
+    target = start("spin", 600)
+    until_sampled(profiler, target, least=100)
+    asked = profiler.folded(pid=target.pid)
     profiler.stop()
     (profile,) = profiler.written()
-    assert profile.total("inner_spin", pid=target.pid) >= 0.8 * observer.samples(target.pid)
+    assert profile.total("inner_spin", pid=target.pid) == asked.total("inner_spin") > 0
+    assert profile.total(pid=target.pid) == asked.total()
 
 
 def test_the_svg_has_the_frames_and_the_weights_of_the_folded_text(profiler, start):
     profiler.profile("^spin$", frequency=1000)
-    start("spin", 1).finish()
+    until_sampled(profiler, start("spin", 600), least=500)
     answer = profiler.get("/flamegraph/oncpu.svg")
     assert answer.headers["Content-Type"].startswith("image/svg+xml")
     frames, profile = read_svg(answer.text), profiler.folded()
-    assert frames["all"] == profile.total() > 500
+    assert frames["all"] == profile.total() >= 500
     for name in ("main", "outer", "middle", "inner_spin"):
         assert frames[name] == profile.total(name)
     stop_and_list(profiler, 1)
@@ -166,7 +166,7 @@ def test_the_svg_has_the_frames_and_the_weights_of_the_folded_text(profiler, sta
 
 def test_pictures_have_their_root_on_top_where_that_is_asked(profiler, start, copy):
     profiler.profile("^icicles$", frequency=500, icicle=1)
-    start(copy("spin", "icicles"), 0.5).finish()
+    until_sampled(profiler, start(copy("spin", "icicles"), 600))
     as_told = Picture(profiler.get("/flamegraph/oncpu.svg").text)
     upright = Picture(profiler.get("/flamegraph/oncpu.svg?icicle=0").text)
     assert as_told.is_icicle and not upright.is_icicle
@@ -178,7 +178,7 @@ def test_pictures_have_their_root_on_top_where_that_is_asked(profiler, start, co
 
 def test_the_json_tree_adds_up_to_the_folded_text(profiler, start):
     profiler.profile("^threads$", frequency=1000)
-    start("threads", 0.5).finish()
+    until_sampled(profiler, start("threads", 600), least=300)
     tree, profile = profiler.get("/flamegraph/oncpu.json").json(), profiler.folded()
 
     def check(node):

@@ -85,7 +85,7 @@ path = os.environ["PROBE"]
 probe = subprocess.Popen(["bash", "-c", path], stdout=subprocess.PIPE, text=True)
 find = f'pgrep -g {os.getpid()} -af "{path}$"' + " | awk '{print $1}'"
 found = []
-for _ in range(50):
+for _ in range(600):
     found = subprocess.run(["bash", "-c", find], stdout=subprocess.PIPE, text=True).stdout.split()
     if found: break
     time.sleep(0.1)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from asking import until_sampled
 from helpers import SAN, stopped
 
 
@@ -167,9 +168,7 @@ def test_hostile_bodies_while_a_probe_runs_leave_it_running(profiler, start):
         if b'"stop' not in body(text):
             profiler.put(body(text))
             profiler.put_ok(settings)
-    target = start("spin", 0.5)
-    target.finish()
-    assert profiler.folded().total(pid=target.pid) > 0
+    until_sampled(profiler, start("spin", 600))
 
 
 def test_memory_stays_bounded_however_often_they_come(daemon):

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from helpers import BIN, ROOT, SAN
+from helpers import BIN, ROOT, SAN, wait_for
 
 pytestmark = pytest.mark.skipif(
     SAN or BIN != ROOT / "build/stackprobe", reason="what is installed is the plain build"
@@ -66,12 +66,17 @@ def test_the_daemon_starts_with_the_conf_file_as_it_is_installed(work):
     text = (ROOT / "conf/stackprobe.conf").read_text()
     # Not what the machine that runs this has of its own.
     conf.write_text(text.replace("/etc/stackprobe/", f"{work}/").replace("/var/lib/", f"{work}/"))
-    log = subprocess.run(
-        ["timeout", "-s", "TERM", "2", BIN, "--config", conf, "--listen", "127.0.0.1:0"],
-        capture_output=True, text=True,
-    ).stderr  # fmt: skip
-    assert "listening on" in log
-    assert "unknown key" not in log and "no effect" not in log
+    log = work / "log"
+    with log.open("wb") as err:
+        daemon = subprocess.Popen([BIN, "--config", conf, "--listen", "127.0.0.1:0"], stderr=err)
+    try:
+        wait_for(lambda: "listening on" in log.read_text() or daemon.poll() is not None, why=log.read_text)
+    finally:
+        daemon.terminate()
+        daemon.wait(20)
+    said = log.read_text()
+    assert "listening on" in said
+    assert "unknown key" not in said and "no effect" not in said
 
 
 def test_the_units_are_such_that_systemd_takes_them(work):

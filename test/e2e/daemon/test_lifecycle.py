@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 import oracle
+from asking import burned, stood
 from folded import Profile
 from helpers import HZ, SAN, by_name_alone, ours, same_time, wait_burned, wait_for
 
@@ -94,7 +95,7 @@ def test_stopped_means_no_bpf_program_and_no_wake_up(profiler, start):
 
 
 def test_a_stopped_probe_starts_again_with_the_configuration_it_had(profiler, start, observe):
-    profiler.profile("^spin$", frequency=500)
+    profiler.profile("^spin$", frequency=HZ)
     settings = profiler.settings()
     for _ in range(3):
         profiler.put_ok({"state": "stopped"})
@@ -103,11 +104,9 @@ def test_a_stopped_probe_starts_again_with_the_configuration_it_had(profiler, st
         profiler.put_ok({"state": "running"})
         profiler.wait_running()
         assert profiler.settings() == settings
-    observer = observe(500)
-    target = start("spin", 2)  # its start isn't inner_spin, and is longer on a busy machine
-    target.finish()
-    inner = profiler.folded().total("inner_spin", pid=target.pid)
-    assert inner >= 0.9 * observer.samples(target.pid)
+    target = stood(start)
+    samples, _, beside_ns = burned(profiler, target, observe(HZ), seconds=1)
+    assert samples >= 0.9 * beside_ns * HZ / 1e9
 
 
 def test_a_repeated_put_and_one_more_process_disturb_nothing_that_runs(profiler, start, observe):
@@ -141,10 +140,8 @@ def test_a_refused_put_leaves_what_runs_as_it_is(profiler, start, observe):
     bad = profiler.wanting("^other$", svg_period=1)
     assert profiler.put(bad).status == 400
     assert bpf_fds(profiler.pid) == links
-    observer = observe(HZ)
-    target = start("spin", 0.5)
-    target.finish()
-    assert profiler.folded().total(pid=target.pid) >= 0.9 * observer.samples(target.pid)
+    samples, _, beside_ns = burned(profiler, stood(start), observe(HZ))
+    assert samples >= 0.9 * beside_ns * HZ / 1e9
 
 
 def test_five_native_targets_cost_at_most_thirty_megabytes(profiler, start):
@@ -182,20 +179,17 @@ def test_memory_does_not_grow_with_processes_that_come_and_go(profiler, start, c
     assert rss_kb(profiler.pid) <= before_kb + 4096
 
 
-@pytest.mark.alone("a program of 0.5 s counts from its begin, which the daemon of a busy host sees late")
 def test_sigkill_leaves_no_bpf_program_and_a_restart_works_at_once(profiler, start, observe):
-    profiler.profile("^spin$", frequency=500)
+    profiler.profile("^spin$", frequency=HZ)
     ids = program_ids(profiler.pid)
     assert ids and ids <= all_program_ids()
     profiler.kill()
     wait_for(lambda: not ids & all_program_ids(), why="no BPF program left")
     profiler.start()
     assert profiler.get("/flamegraph").json() == {}
-    profiler.profile("^spin$", frequency=500)
-    observer = observe(500)
-    target = start("spin", 0.5)
-    target.finish()
-    assert profiler.folded().total(pid=target.pid) >= 0.9 * observer.samples(target.pid)
+    profiler.profile("^spin$", frequency=HZ)
+    samples, _, beside_ns = burned(profiler, stood(start), observe(HZ))
+    assert samples >= 0.9 * beside_ns * HZ / 1e9
 
 
 @pytest.mark.parametrize("turn", range(4))
@@ -262,9 +256,7 @@ def test_a_cpu_that_comes_back_is_sampled(profiler, start, observe):
     finally:
         CPU1.write_text("1")
     time.sleep(0.5)
-    observer = observe(HZ)
-    target = start("spin", 1.5, cpu=1)
-    cpu_ns = target.finish()["cpu_ns"]
-    beside_ns = observer.ns(target.pid)
-    same_time(profiler.folded().total(pid=target.pid), HZ, cpu_ns, beside_ns, within=0.04)
+    target = stood(start, cpu=1)
+    samples, cpu_ns, beside_ns = burned(profiler, target, observe(HZ), seconds=1.5)
+    same_time(samples, HZ, cpu_ns, beside_ns, within=0.04)
     assert profiler.probe()["state"] == "running"

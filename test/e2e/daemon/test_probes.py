@@ -10,8 +10,10 @@ from urllib.parse import urlencode
 import pytest
 
 import oracle
-from helpers import BIN, HZ, SAN, Daemon, lost, ours, program, same_time, wait_burned, wait_for
+from asking import stood
+from helpers import BIN, HZ, Daemon, lost, ours, program, same_time, wait_burned, wait_for
 from seccomp import PERF_EVENT_OPEN, forbidding, needs_filters
+from waiting import let_go, ready
 
 BOTH = ("oncpu", "offcpu")
 REST = ("main", "rest")
@@ -41,15 +43,16 @@ def links(daemon):
     return found
 
 
-def test_two_probes_see_the_same_process_at_work_and_at_rest(profiler, shifts, observe):
+def test_two_probes_see_the_same_process_at_work_and_at_rest(profiler, start, observe):
+    target = ready(start, "shifts", 50, 10, 10, "stands by")
     profiler.profile("^shifts$", probes=BOTH, frequency=HZ, minblock=0, max_overhead=0)
-    observer = observe(HZ)
-    target = shifts(50)
+    observer, before_ns = observe(HZ), target.cpu_ns_now()
+    let_go(target)
     told = target.finish()
     on, off = profiler.folded(), profiler.folded("offcpu")
     waits = profiler.folded("offcpu", value="count")
     assert on.total(*WORK) >= 0.9 * on.total()
-    same_time(on.total(), HZ, target.cpu_ns, observer.ns(target.pid), within=0.1)
+    same_time(on.total(), HZ, target.cpu_ns - before_ns, observer.ns(target.pid), within=0.1)
     # its first stacks may be cut, where its tables come late
     seen = waits.total(*REST)
     assert told["waits"] - waits.total("[truncated]") <= seen <= told["waits"]
@@ -70,10 +73,15 @@ def test_an_entry_for_off_cpu_only_is_not_sampled_on_its_cpu(profiler, copy, shi
         frequency=HZ,
         minblock=0,
     )
-    for target in [shifts(30, copy("shifts", name)) for name in names]:
-        target.finish()
-    assert profiler.folded().names == {"onlyon", "either"}
-    assert profiler.folded("offcpu").names == {"onlyoff", "either"}
+    targets = [shifts(60000, copy("shifts", name)) for name in names]
+
+    def seen():
+        return profiler.folded().names, profiler.folded("offcpu").names
+
+    wanted = {"onlyon", "either"}, {"onlyoff", "either"}
+    wait_for(lambda: seen() == wanted, why=lambda: seen())
+    wait_burned(*(target.pid for target in targets), seconds=0.1)
+    assert seen() == wanted
 
 
 def test_a_process_that_was_there_is_followed_for_its_probe_only(profiler, copy, shifts):
@@ -95,15 +103,18 @@ def test_a_probe_comes_and_goes_and_the_other_goes_on(profiler, start, shifts, o
     """The other one's links stay, and it loses nothing."""
     profiler.profile("^spin$|^shifts$", probes=["oncpu"], frequency=HZ)
     before = links(profiler)
-    observer = observe(HZ)
-    target = start("spin", 3)
+    target = stood(start)
+    wait_for(lambda: target.pid in profiler.processes(), why="it is chosen")
+    observer, before_ns = observe(HZ), target.cpu_ns_now()
+    let_go(target)
     wait_burned(target.pid, seconds=0.3)
     profiler.put_ok({"cmd": {"probe": list(BOTH)}})
     wait_states(profiler, oncpu="running", offcpu="running")
     with_both = links(profiler)
     assert before < with_both
-    shifts(20).finish()
-    assert profiler.folded("offcpu").total(*REST) > 150_000
+    other = shifts(60000)
+    wait_for(lambda: profiler.folded("offcpu").total(*REST) > 150_000, why="rests")
+    other.kill()
     profiler.put_ok({"cmd": {"probe": ["oncpu"]}})
     wait_states(profiler, oncpu="running")
     wait_for(lambda: links(profiler) == before, why="the first links and no other")
@@ -111,9 +122,10 @@ def test_a_probe_comes_and_goes_and_the_other_goes_on(profiler, start, shifts, o
     written = wait_for(lambda: profiler.files(profiler.flame_dir / "offcpu", "folded"))
     assert "main;rest" in written[0].read_text()
     assert not (profiler.flame_dir / "oncpu").exists()
-    target.finish()
+    wait_burned(target.pid, seconds=1)
+    oracle.stop(target.pid)
     on = profiler.folded(pid=target.pid)
-    same_time(on.total(), HZ, target.cpu_ns, observer.ns(target.pid))
+    same_time(on.total(), HZ, target.cpu_ns_now() - before_ns, observer.ns(target.pid))
     assert lost(profiler.probe()) == 0
 
 
@@ -198,7 +210,7 @@ def test_on_cpu_on_demand_beside_off_cpu_leaves_its_links(profiler, shifts):
     target = shifts(2000)
     profiler.profile("^none$", probes=["offcpu"], frequency=HZ)
     before = links(profiler)
-    assert profiler.folded(seconds=1, pid=target.pid).total(*WORK) > 10
+    wait_for(lambda: profiler.folded(seconds=1, pid=target.pid).total(*WORK) > 10, why="work")
     wait_for(lambda: links(profiler) == before)
     assert states(profiler) == {"offcpu": "running"}
 

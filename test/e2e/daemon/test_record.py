@@ -5,14 +5,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from folded import Profile
 from helpers import BIN, HZ, missing_privilege, program, same_time, wait_for
-from recorder import SPUN, begin, leftovers, out, run, wait_armed
+from recorder import SPUN, begin, has_begun, leftovers, out, run, wait_armed
 
 # What is in the profile
 
@@ -70,7 +69,7 @@ def test_a_process_by_its_pid_is_recorded_with_what_it_starts(out, start):
 def test_several_pids_are_one_profile(out, start):
     targets = [start("spin", 60) for _ in range(3)]
     first, second, third = (target.pid for target in targets)
-    ended = run("-d", 1, "-o", out, "-p", f"{first},{second}", "-p", third, "-p", first)
+    ended = run("-d", 2, "-o", out, "-p", f"{first},{second}", "-p", third, "-p", first)
     assert ended.returncode == 0, ended.stderr
     assert Profile(out.read_text()).pids == {first, second, third}
 
@@ -132,9 +131,11 @@ def test_without_a_name_it_is_stackprobe_svg_in_the_working_folder(work, needs_b
 
 def test_an_existing_file_is_replaced_when_the_new_one_is_whole(work, out):
     out.write_text("before")
-    recorder = begin("-o", out, "--", "sleep", 1)
-    time.sleep(0.5)
+    begun, end = work / "begun", work / "end"
+    recorder = begin("-o", out, "--", "sh", "-c", f"echo $$ > {begun}; until [ -e {end} ]; do sleep 0.05; done")
+    wait_for(lambda: has_begun(recorder, begun))
     assert out.read_text() == "before"
+    end.touch()
     recorder.communicate(timeout=60)
     assert out.read_text() != "before"
     assert not leftovers(work)

@@ -4,11 +4,11 @@ import os
 import signal
 import socket
 import subprocess
-import time
 
 import pytest
 
-from helpers import BIN, HZ, same_time, wait_for
+from asking import burned, stood
+from helpers import BIN, HZ, same_time, wait_burned, wait_for
 
 
 @pytest.fixture
@@ -194,13 +194,15 @@ def test_what_was_in_force_at_the_stop_wins_over_probes_init(keeping):
 
 def test_sighup_loses_no_sample(profiler, start, observe):
     profiler.profile("^spin$", frequency=HZ)
-    observer = observe(HZ)
-    target = start("spin", 3)
-    for _ in range(5):
-        time.sleep(0.4)
-        reload(profiler)
-    cpu_ns = target.finish()["cpu_ns"]
-    same_time(profiler.folded().total(pid=target.pid), HZ, cpu_ns, observer.ns(target.pid))
+
+    def reload_often():
+        for _ in range(5):
+            wait_burned(target.pid, seconds=0.3)
+            reload(profiler)
+
+    target = stood(start)
+    samples, cpu_ns, beside_ns = burned(profiler, target, observe(HZ), meanwhile=reload_often)
+    same_time(samples, HZ, cpu_ns, beside_ns)
     assert profiler.written() == []  # the period goes on
 
 

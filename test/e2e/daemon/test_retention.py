@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from asking import until_sampled
 from helpers import wait_for
 
 
@@ -51,7 +52,7 @@ def test_written_files_push_out_the_oldest(keeping, start):
     # 300,000 bytes are there: all but the youngest pair goes, and that when something is written.
     wait_for(lambda: removed(daemon) == 4, why="four files removed", seconds=30)
     for round_ in (1, 2):
-        start("spin", 0.3).finish()
+        until_sampled(daemon, start("spin", 600))
         daemon.put_ok({"state": "stopped"})
         wait_for(lambda: daemon.config()["status"]["files"]["written"] == round_, why="written", seconds=30)
         daemon.put_ok({"state": "running"})

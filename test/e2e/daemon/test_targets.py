@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import oracle
-from helpers import HZ, ours, program, same_time, wait_burned, wait_for
+from asking import until_sampled
+from helpers import HZ, by_name_alone, ours, program, same_time, wait_burned, wait_for
 
 SPUN_NS = 1_000_000_000  # by `spin 1`
 LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
@@ -35,10 +36,10 @@ def test_only_the_matching_twins_appear_and_a_second_put_moves_the_choice(profil
         assert last.total(pid=beta.pid) > moved.total(pid=beta.pid) > 0
 
 
-def test_a_process_that_starts_after_the_put_is_profiled_from_its_first_sample(profiler, start, observe):
-    profiler.profile("^short_lived$", frequency=HZ)
+def test_a_process_that_starts_after_the_put_is_profiled_from_its_first_sample(profiler, start, copy, observe):
+    profiler.profile(by_name_alone("^first_sample$"), frequency=HZ)
     observer = observe(HZ)
-    target = start("short_lived", 1)
+    target = start(copy("short_lived", "first_sample"), 1)
     target.finish()
     beside_ns = observer.ns(target.pid)
     same_time(profiler.folded().total(pid=target.pid), HZ, target.cpu_ns, beside_ns, within=0.04)
@@ -92,10 +93,10 @@ def test_a_child_inherits_from_a_proc_id_until_it_execs(profiler, start, observe
     assert profile.total("inner_spin") == 0
 
 
-def test_a_process_that_execs_what_does_not_match_is_left_out_from_then_on(profiler, start, observe):
-    profiler.profile("^forker$", frequency=HZ)
+def test_a_process_that_execs_what_does_not_match_is_left_out_from_then_on(profiler, start, copy, observe):
+    profiler.profile(by_name_alone("^forks_first$"), frequency=HZ)
     observer = observe(HZ)
-    burned = (target := start("forker", 1, program("spin"), 1)).finish()
+    burned = (target := start(copy("forker", "forks_first"), 1, program("spin"), 1)).finish()
     profile = profiler.folded()
     beside_ns = observer.ns(target.first_line()["child"]) - SPUN_NS
     same_time(profile.total("child_work"), HZ, burned["child_cpu_ns"], beside_ns, within=0.05)
@@ -104,7 +105,7 @@ def test_a_process_that_execs_what_does_not_match_is_left_out_from_then_on(profi
 
 
 def test_a_process_that_execs_what_matches_is_profiled_from_then_on(profiler, start, copy, observe):
-    profiler.profile("^execed$", frequency=HZ)
+    profiler.profile(by_name_alone("^execed$"), frequency=HZ)
     observer = observe(HZ)
     target = start("forker", 0.5, copy("spin", "execed"), 1)
     burned = target.finish()
@@ -116,7 +117,7 @@ def test_a_process_that_execs_what_matches_is_profiled_from_then_on(profiler, st
 
 
 def test_a_process_that_takes_a_matching_name_is_profiled_from_then_on(profiler, start, observe):
-    profiler.profile("^butterfly$", frequency=HZ)
+    profiler.profile(by_name_alone("^butterfly$"), frequency=HZ)
     observer = observe(HZ)
     burned = (target := start("renamer", 1, 1, "butterfly")).finish()
     profile = profiler.folded()
@@ -126,22 +127,25 @@ def test_a_process_that_takes_a_matching_name_is_profiled_from_then_on(profiler,
     assert profile.names == {"butterfly"}
 
 
-def test_a_process_that_takes_another_name_is_left_out_from_then_on(profiler, start, observe):
-    profiler.profile("^renamer$", frequency=HZ)
+def test_a_process_that_takes_another_name_is_left_out_from_then_on(profiler, start, copy, observe):
+    profiler.profile(by_name_alone("^caterpillar$"), frequency=HZ)
     observer = observe(HZ)
-    burned = (target := start("renamer", 1, 1, "butterfly")).finish()
+    burned = (target := start(copy("renamer", "caterpillar"), 1, 1, "moth")).finish()
     profile = profiler.folded()
     beside_ns = observer.ns(target.pid) - burned["after_ns"]
     same_time(profile.total("before_rename"), HZ, burned["before_ns"], beside_ns, within=0.05)
     assert profile.total("after_rename") <= 0.02 * profile.total()
-    assert profile.names == {"renamer"}
+    assert profile.names == {"caterpillar"}
 
 
 def test_a_proc_id_stays_the_process_it_was_whatever_its_name(profiler, start, observe):
-    target = start("renamer", 1, 1, "butterfly")
+    target = start("renamer", 1, 1, "moth")
+    wait_burned(target.pid, seconds=0.02)
+    oracle.stop(target.pid)  # so that it isn't renamed, or over, before the probe runs
     observer = observe(HZ)
     burned_ns = target.cpu_ns_now()
     profiler.profile(pids=[target.pid], frequency=HZ)
+    os.kill(target.pid, signal.SIGCONT)
     told = target.finish()
     beside_ns = observer.ns(target.pid) - (told["before_ns"] - burned_ns)
     same_time(profiler.folded().total("after_rename"), HZ, told["after_ns"], beside_ns, within=0.1)
@@ -189,7 +193,8 @@ def test_entries_are_a_union_and_the_fields_of_one_must_all_match(profiler, star
         {"comm": "^alpha$", "cmdline": "no such argument"},
         pids=[by_id.pid],
     )
-    assert set(profiler.processes()) == {both_fields.pid, by_argument.pid, by_id.pid}
+    wanted = {both_fields.pid, by_argument.pid, by_id.pid}
+    wait_for(lambda: set(profiler.processes()) == wanted, why=lambda: (wanted, profiler.processes()))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +214,11 @@ def test_comm_is_an_extended_expression_searched_in_the_name(
     pids = {start(copy("spin", name), 60).pid: name for name in ("spin", "spinner", "aspin")}
     named(pids)
     profiler.profile(pattern)
-    assert {pids[pid] for pid in profiler.processes() if pid in pids} == names
+
+    def chosen():
+        return {pids[pid] for pid in profiler.processes() if pid in pids}
+
+    wait_for(lambda: chosen() == names, why=lambda: (names, chosen()))
 
 
 def test_an_entry_counts_only_for_the_probes_it_names(profiler, start, copy):
@@ -227,13 +236,11 @@ def test_an_entry_counts_only_for_the_probes_it_names(profiler, start, copy):
 
 def test_the_thread_is_a_frame_under_the_process_unless_switched_off(profiler, start):
     profiler.profile("^threads$", thread_frame=1)
-    start("threads", 0.5).finish()
-    with_threads = profiler.folded()
-    assert {s.frames[1] for s in with_threads.stacks} >= {"red", "green", "blue"}
+    start("threads", 600)
+    wait_for(lambda: {s.frames[1] for s in profiler.folded().stacks} >= {"red", "green", "blue"}, why="all threads")
 
     profiler.put_ok({"params": {"thread_frame": 0}})
-    target = start("threads", 0.5)
-    target.finish()
+    target = start("threads", 600)
+    until_sampled(profiler, target, least=50)
     without = profiler.folded(pid=target.pid)
-    assert without.total() > 0
     assert not {"red", "green", "blue"} & without.frames()

@@ -87,7 +87,7 @@ def await_cached(path, pages):
         seen.append(cached(path))
         return seen[-1] == pages or (len(seen) > 50 and seen[-1] == seen[-50])
 
-    wait_for(settled, 10, why=lambda: f"{pages} pages in memory, not {seen[-1]}")
+    wait_for(settled, 30, why=lambda: f"{pages} pages in memory, not {seen[-1]}")
     missing = pages - seen[-1]
     assert 0 <= missing <= pages // 10, f"{pages} pages in memory, not {seen[-1]}"
     return missing

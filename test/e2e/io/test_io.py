@@ -81,9 +81,10 @@ def test_requests_of_an_io_uring_count_for_who_submitted_them(profiler, start, w
 
 
 def test_the_time_of_a_request_is_until_its_completion(profiler, start, work):
+    began = time.monotonic_ns()
     rings(start, profiler, work, io_time=1)
     timed = ask(profiler, value="time")
-    assert 190_000 <= timed.total("ring_wait", "submit") < 2_000_000
+    assert 190_000 <= timed.total("ring_wait", "submit") < (time.monotonic_ns() - began) / 1000
     assert timed.total("ring_read", "submit") < timed.total("ring_wait", "submit")
 
 

@@ -115,7 +115,7 @@ def ends(_signal, _frame):
 
 def act():
     signal.signal(signal.SIGALRM, ends)
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    signal.setitimer(signal.ITIMER_REAL, 1)
     try:
         timed(select.poll().poll, 60000)
     except TimeoutError:

@@ -261,7 +261,7 @@ def test_a_vm_that_is_stopped_costs_its_time_only(vm, attaching):
     hung, other = vm(), vm()
     # Threads stop, but its state isn't "stopped" at once for who looks: both answers are right.
     os.kill(hung.pid, signal.SIGSTOP)
-    answers = {a["pid"]: a for a in attaching(hung, other, limit_ms=3000).answers()}
+    answers = {a["pid"]: a for a in attaching(hung, other, limit_ms=8000).answers()}
     assert_attached(answers[other.pid])
     assert answers[other.pid]["ms"] < answers[hung.pid]["ms"] or answers[hung.pid]["result"] == "stopped"
     assert answers[hung.pid]["result"] in ("stopped", "silent")
@@ -282,7 +282,7 @@ def test_an_answer_that_never_comes(vm, attaching):
     hung, other = vm(), vm()
     silent_socket(hung)
     freezer = subprocess.Popen(["sh", "-c", f"sleep 0.05; kill -STOP {hung.pid}"])
-    attached = attaching(hung, other, limit_ms=2000)
+    attached = attaching(hung, other, limit_ms=8000)
     answers = {a["pid"]: a for a in attached.answers()}
     freezer.wait()
     assert_attached(answers[other.pid])
@@ -369,7 +369,7 @@ def test_what_the_target_laid_in_its_tmp(vm, neighbour, attaching, java, work, n
     lay(trap, path, outside)
     before = tree(outside)
     try:
-        attached = attaching(one, other, limit_ms=2000)
+        attached = attaching(one, other, limit_ms=5000)
         answers = {a["pid"]: a for a in attached.answers()}
         assert_attached(answers[other.pid])
         attached.say("stop")

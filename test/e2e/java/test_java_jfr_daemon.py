@@ -64,12 +64,12 @@ class Period:
     def end(self, *targets, probes=PROBES):
         """{probe: Profile of all}, of the time since the last one; a part that is not asked for may be
         missing."""
-        before = set(self.daemon.files(self.daemon.flame_dir, "folded"))
+        before = self.written()
         self.serial += 1
         self.daemon.put_ok({"params": {"java_symbol_refresh_interval": self.serial}})
 
         def new():
-            return set(self.daemon.files(self.daemon.flame_dir, "folded")) - before
+            return self.now() - before
 
         def all_there():
             found = {(probe, pid) for probe in probes for pid in map(str, (t.pid for t in targets))
@@ -79,6 +79,20 @@ class Period:
         wait_for(all_there, 30, why="the period's files")
         return {probe: Profile("".join(path.read_text() for path in new() if f"/{probe}/" in str(path)))
                 for probe in probes}  # fmt: skip
+
+    def now(self):
+        return set(self.daemon.files(self.daemon.flame_dir, "folded"))
+
+    def written(self):
+        """All files, once those of a period that has ended just now are there."""
+
+        def still():
+            seen = self.now()
+            time.sleep(1)
+            return self.now() == seen
+
+        wait_for(still, why="no file comes")
+        return self.now()
 
 
 def is_recorded(stack):
@@ -100,6 +114,16 @@ def share_recorded(stacks):
         assert not any("[jvm]" in s.frames for s in stacks)
     assert sum(s.value for s in stacks) >= 5, stacks
     return sum(s.value for s in stacks if is_recorded(s)) / sum(s.value for s in stacks)
+
+
+def missing_borders(daemon):
+    """On a busy host the border of a VM's window may be missing: it has the kernel's stacks then, which is counted."""
+    return jfr_of(daemon)["fell_back_by"]["border"]
+
+
+def is_recorded_whole(daemon, stacks, borders):
+    """All of it is JFR's, unless a border has gone missing since there were so many."""
+    return share_recorded(stacks) == 1 or missing_borders(daemon) > borders
 
 
 def test_stacks_are_those_that_the_program_told(profiler, java, work):
@@ -206,11 +230,12 @@ def test_a_vm_that_is_killed_in_a_window_has_the_kernels_stacks(profiler, java, 
     wait_source(profiler, one, other)
     period = Period(profiler)
     period.end(one, other, probes=("oncpu",))
+    borders = missing_borders(profiler)
     burn(one, other)
     one.kill()
     found = period.end(one, other, probes=("oncpu",))["oncpu"]
     assert share_recorded(found.of(one.pid)) < 0.1
-    assert share_recorded(found.of(other.pid)) == 1
+    assert is_recorded_whole(profiler, found.of(other.pid), borders)
     told = jfr_of(profiler)
     # on a busy host a window before may have ended without its border
     assert (told["fell_back"] - told["fell_back_by"]["border"], told["fell_back_by"]["ended"]) == (1, 1), told
@@ -225,20 +250,26 @@ def test_a_vm_that_stands_still_has_the_kernels_stacks(profiler, java, vm):
     wait_source(profiler, one, other)
     period = Period(profiler)
     period.end(one, other, probes=("oncpu",))
+    borders = missing_borders(profiler)
     burn(one, other)
     os.kill(one.pid, signal.SIGSTOP)
     found = period.end(one, other, probes=("oncpu",))["oncpu"]
     assert share_recorded(found.of(one.pid)) < 0.1
-    assert share_recorded(found.of(other.pid)) == 1
+    assert is_recorded_whole(profiler, found.of(other.pid), borders)
     os.kill(one.pid, signal.SIGCONT)
     burn(one, other)
     found = period.end(one, other, probes=("oncpu",))["oncpu"]  # for where does its own begin?
     assert share_recorded(found.of(one.pid)) < 0.1
-    burn(one, other)
-    found = period.end(one, other, probes=("oncpu",))["oncpu"]
-    assert share_recorded(found.of(one.pid)) == share_recorded(found.of(other.pid)) == 1
+
+    def both_recorded():
+        burn(one, other)
+        found = period.end(one, other, probes=("oncpu",))["oncpu"]
+        return share_recorded(found.of(one.pid)) == share_recorded(found.of(other.pid)) == 1
+
+    then = missing_borders(profiler)
+    assert both_recorded() or missing_borders(profiler) > then and both_recorded()
     told = jfr_of(profiler)["fell_back_by"]
-    assert (told["stopped"], told["border"], sum(told.values())) == (1, 1, 2), told
+    assert told["stopped"] == 1 and then > borders and sum(told.values()) == 1 + told["border"], told
 
 
 def thread_of(vm, name):
@@ -255,6 +286,7 @@ def test_a_vm_that_does_not_answer_costs_the_bound(profiler, java, vm):
     wait_source(profiler, one, other)
     period = Period(profiler)
     period.end(one, other, probes=("oncpu",))
+    borders = missing_borders(profiler)
     libc, tid = ctypes.CDLL(None, use_errno=True), thread_of(one, "Attach Listener")
     assert libc.ptrace(16, tid, 0, 0) == 0  # PTRACE_ATTACH: that thread stops, no other
     try:
@@ -264,7 +296,7 @@ def test_a_vm_that_does_not_answer_costs_the_bound(profiler, java, vm):
         os.waitpid(tid, 0x40000000)
         libc.ptrace(17, tid, 0, 0)
     assert share_recorded(found.of(one.pid)) < 0.1
-    assert share_recorded(found.of(other.pid)) == 1
+    assert is_recorded_whole(profiler, found.of(other.pid), borders)
     wait_source(profiler, one)
     profiler.put_ok({"state": "stopped"})
     wait_for(lambda: one.left() == [] and other.left() == [], 20, why="nothing is left")

@@ -164,7 +164,7 @@ def test_such_a_vm_has_the_agent_by_itself(vms, profiler, java, work):
     assert process["java_source"] == "agent" and process["java_reason"]
     profiler.put_ok({"params": {"java_source": "native"}})
     wait_for(lambda: one.left() == [], why="it is left")
-    assert profiler.processes()[one.pid]["java_source"] == "native"
+    wait_for(lambda: profiler.processes()[one.pid]["java_source"] == "native", why="it is told")
     one.kill()
 
 

@@ -11,8 +11,10 @@ import pytest
 
 # "gw0" …; "" where there is one process for all.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+# Of this run of all workers: two runs on one machine have workers of the same names.
+RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID", "")[:6]
 # In the command lines of this worker's processes, and in no other's.
-TAG = f"stackprobe-e2e-{WORKER}-" if WORKER else "stackprobe-e2e-"
+TAG = f"stackprobe-e2e-{WORKER}-{RUN}-" if WORKER else "stackprobe-e2e-"
 TOGETHER = {"podman_here": "podman", "paranoid": "sysctl", "var_log": "var_log"}  # fixture: group
 LARGE = 20  # tests of a group
 MARKS = ("alone(reason): runs when no other test does: it measures, or it sees or changes what all share",

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,12 @@ def bpftool(*args):
     path = shutil.which("bpftool") or shutil.which("bpftool", path="/usr/sbin:/sbin")
     if not path:
         pytest.skip("bpftool is not installed")
-    done = subprocess.run([path, "-j", *args], capture_output=True, text=True, check=True)
+    for _ in range(100):
+        done = subprocess.run([path, "-j", *args], capture_output=True, text=True, check=False)
+        if not done.returncode or "Resource temporarily unavailable" not in done.stdout + done.stderr:
+            break
+        time.sleep(0.05)  # another daemon's object is being made: it has its number, and can't be had yet
+    done.check_returncode()
     return json.loads(done.stdout or "[]")
 
 

@@ -1,4 +1,8 @@
 """What tests of whole stacks share: which part of a profile is whole, and the known chain."""
+import os
+import signal
+
+import oracle
 from helpers import wait_for
 
 HZ = 997  # (helpers.py tells why)
@@ -28,12 +32,21 @@ def share(profile, *frames):
     return hit / profile.total()
 
 
+def profile_still(profiler, *targets, **params):
+    """Begins to profile some that burn already. They stand still meanwhile: that may take as long as they run."""
+    pids = [target.pid for target in targets]
+    wait_for(lambda: min(target.cpu_ns_now() for target in targets) > 5e7, why="they burn")
+    oracle.stop(*pids)
+    profiler.profile(pids=pids, frequency=HZ, **params)
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+
+
 def run(profiler, start, name, *args):
     """The profile of a test program that runs already, until its end: its tables are there before the
     first sample. (What comes late is test_unwind_tables.py's.)"""
     target = start(name, *args)
-    wait_for(lambda: target.cpu_ns_now() > 5e7, why="it burns")
-    profiler.profile(pids=[target.pid], frequency=HZ, thread_frame=0)
+    profile_still(profiler, target, thread_frame=0)
     target.finish()
     return profiler.folded(pid=target.pid)
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from folded import Profile
-from helpers import PROGRAMS, wait_for
+from helpers import PROGRAMS, told_lost, wait_for
 from waiting import answer, let_go, ready
 
 PROBE = "mem_glibc"
@@ -144,8 +144,8 @@ class Views:
 
 
 def assert_nothing_lost(profiler, probe=PROBE):
-    lost = profiler.probe(probe)["lost"]
-    assert not any(lost.values()), lost
+    lost = told_lost(profiler.probe(probe))
+    assert not lost, lost
 
 
 # What a probed process's code looks like

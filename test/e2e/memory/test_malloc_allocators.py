@@ -49,9 +49,7 @@ def test_what_is_preloaded_is_what_is_probed(profiler, start, monkeypatch, name)
     target = ready(start, "allocations")
     monkeypatch.delenv("LD_PRELOAD")
     profile_allocations(profiler, pids=[target.pid])
-    said = wait_for(lambda: allocator(profiler, target.pid).get("state") and
-                    allocator(profiler, target.pid))  # fmt: skip
-    wait_for(lambda: allocator(profiler, target.pid)["state"] == "probed", why=said)
+    wait_probed(profiler, target)
     said = allocator(profiler, target.pid)
     assert said["kind"] == name[3:].split(".")[0].replace("_minimal", "")
     assert Path(said["file"]).name == Path(path).resolve().name
@@ -105,7 +103,7 @@ def test_the_first_process_of_an_allocator_is_probed_soon_after_its_start(profil
     profile_allocations(profiler, f"^{build[:15]}$")
     target = start(build)
     wait_for(lambda: stands_by(target), why="it stands by")
-    wait_for(lambda: allocator(profiler, target.pid).get("state") == "probed")
+    wait_probed(profiler, target)
     assert_exact(profiler, target, let_tell(target))
 
 
@@ -133,8 +131,7 @@ def test_a_library_that_was_replaced_on_disk_is_probed_as_it_is_mapped(
     else:
         mine.unlink()
     profile_allocations(profiler, pids=[target.pid])
-    wait_for(lambda: allocator(profiler, target.pid).get("state") == "probed",
-             why=allocator(profiler, target.pid))  # fmt: skip
+    wait_probed(profiler, target)
     assert_exact(profiler, target, let_tell(target))
 
 

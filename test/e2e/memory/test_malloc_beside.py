@@ -5,8 +5,9 @@ import pytest
 
 from allocating import (EXACT, PROBE, Views, allocator, is_clone, let, profile_allocations,
                         standing_by, untrapped, view, wait_probed)  # fmt: skip
+from asking import burned, stood
 from bpf_objects import held
-from helpers import HZ, same_time, wait_burned, wait_for
+from helpers import HZ, same_time, told_lost, wait_burned, wait_for
 from waiting import EXACT as EXACT_WAITS
 from whole import cut
 
@@ -73,20 +74,18 @@ def test_a_second_target_comes_and_goes_beside_its_links(profiler, start):
     Views(profiler, pid=target.pid).assert_exact(truth)
 
 
-def test_all_four_probes_tell_what_each_tells_alone(profiler, start, observe):
+def test_all_four_probes_tell_what_each_tells_alone(profiler, start, copy, observe):
     every = ("oncpu", "offcpu", "mem", PROBE)
-    target = standing_by(profiler, start, "allocations", entry="^(allocations|spin)$", probes=every,
-                         frequency=HZ, **EXACT_WAITS)  # fmt: skip
+    target = standing_by(profiler, start, copy("allocations", "alloc_beside"), entry="^(alloc|spin)_beside$",
+                         probes=every, frequency=HZ, **EXACT_WAITS)  # fmt: skip
     truth = let(target)
     Views(profiler, pid=target.pid).assert_exact(truth)
-    observer = observe(HZ)
-    spinner = start("spin", 2)
-    cpu_ns = spinner.finish()["cpu_ns"]
-    sampled, beside_ns = profiler.folded(pid=spinner.pid).total(), observer.ns(spinner.pid)
+    spinner = stood(start, program=copy("spin", "spin_beside"))
+    sampled, cpu_ns, beside_ns = burned(profiler, spinner, observe(HZ), seconds=1)
     same_time(sampled, HZ, cpu_ns, beside_ns, within=0.06)
     for probe in every:
         profiler.wait_running(probe)  # not arming any more: the spinner's files were looked at
-        lost = {where: n for where, n in profiler.probe(probe)["lost"].items() if n}
+        lost = told_lost(profiler.probe(probe))
         assert not lost, (probe, lost)
 
 

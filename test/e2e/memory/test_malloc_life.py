@@ -7,7 +7,7 @@ import pytest
 
 from allocating import (Views, let, let_go, profile_allocations, standing_by, truth_of, view,
                         wait_probed)  # fmt: skip
-from helpers import wait_for
+from helpers import by_name_alone, wait_for
 from waiting import answer, ready, stands_by
 
 
@@ -100,11 +100,12 @@ def test_freeing_what_was_allocated_before_the_probe_does_no_harm(profiler, star
     assert target.finish()["objects"] > 0
 
 
-def test_many_short_processes_are_all_counted(profiler, start):
-    standing_by(profiler, start, "heirs", "rename", entry="^heirs$")
+def test_many_short_processes_are_all_counted(profiler, start, copy):
+    heirs = copy("heirs", "short_heirs")
+    standing_by(profiler, start, heirs, "rename", entry=by_name_alone("^short_heirs$"))
     children = []
     for _ in range(20):
-        child = start("heirs", "exec")
+        child = start(heirs, "exec")
         wait_for(lambda child=child: stands_by(child), why="it stands by")
         let_go(child)
         wait_for(lambda child=child: stands_by(child) and child.log.read_text(), why="told")

@@ -64,6 +64,10 @@ def test_the_guard_thins_truly_and_tells_it(profiler, start):
     target = standing_by(profiler, start, "sizes", MEGABYTES, mem_sample_bytes=MEAN, max_overhead=2)
     truth, views = let(target), Views(profiler)
     assert " · thinned to 1 in " in profiler.get("/flamegraph/mem_glibc.svg").text
-    # A standard deviation is 5 % where one in 50 is taken (of the largest 13 of these).
+    # A standard deviation is 5 % where one in 50 is taken (of the largest 13 of these); a busy host takes fewer.
+    drawn = sum(site.bytes for site in truth.values()) / MEAN
+    one_in = drawn / profiler.probe("mem_glibc")["samples"]
+    assert one_in < 1000, "most of a site's samples were taken at random"
+    within = max(0.25, 5 * (one_in / (drawn / len(truth))) ** 0.5)
     for name, site in truth.items():
-        assert abs(views.of(name).bytes / site.bytes - 1) <= 0.25, name
+        assert abs(views.of(name).bytes / site.bytes - 1) <= within, name

@@ -16,13 +16,13 @@ FOLDERS = {None: "mem_glibc", "inuse": "mem_glibc-inuse", "mmap": "mem_glibc-mma
 def test_the_leak_report_leaves_out_what_is_younger(profiler, start):
     target = standing_by(profiler, start, "heirs", "rest")
     let(target)
-    time.sleep(3)
+    time.sleep(6)
     began = time.monotonic()
     truth = let(target)
 
     def between():
         """An age that the younger ones don't have, and the older ones had before these came."""
-        return int(time.monotonic() - began) + 2
+        return int(time.monotonic() - began) + 4
 
     both = view(profiler, "inuse", min_age=0)
     assert both.total("before") == truth["before"].held_bytes

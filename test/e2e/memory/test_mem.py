@@ -193,6 +193,7 @@ def test_a_mean_that_changes_counts_from_the_next_period_on(profiler, start):
     profile_mem(profiler, target, mem_fault_bytes=1 << 32)
     profile_mem(profiler, target, mem_fault_bytes=0)
     time.sleep(1)  # the period with the old one is closed first
+    profiler.folded("mem")
     truth = go(target)
     assert Seen(profiler).grown("grow_anon") == truth["anon"]["touched"]
 

@@ -43,22 +43,24 @@ def test_few_long_waits_among_many_short_ones_are_all_there_and_whole(profiler, 
     """The thread's last waits say that the next one will be short. It isn't."""
     target = ready(start, "naps_bare", *("100us:200", "10ms:2") * 5)
     profile_offcpu(profiler, pids=[target.pid], minblock=5000)
-    truth = go(target)["nap_10ms"]
+    told = go(target)
+    truth = told["nap_10ms"]
     seen = Seen(profiler, pid=target.pid)
     seen.assert_holds(truth, "main", "nap_10ms")
     assert truth["switches"] == 10
     assert {s.frames[-1] for s in seen.stacks("nap_10ms")} == {"__schedule_[k]"}
-    assert seen.waits("nap_100us") < 100, "but for those that took long"
+    _, long = between(told["nap_100us"], 5000, 2**63)
+    assert seen.waits("nap_100us") <= long < 1000, "those that took long"
     assert not any(profiler.probe("offcpu")["lost"].values())
 
 
 def test_a_long_wait_that_was_to_be_short_is_in_each_window(profiler, start):
-    target = ready(start, "naps_bare", "100us:300", "1s:1")
+    target = ready(start, "naps_bare", "100us:300", "1s:3")
     profile_offcpu(profiler, pids=[target.pid], minblock=5000)
     truth, windows = go_while(target, lambda: profiler.folded("offcpu"))
     seen = Seen(profiler, pid=target.pid)
     assert windows > 1, "they end while it waits"
-    assert seen.waits("main", "nap_1s") == truth["nap_1s"]["switches"] == 1
+    assert seen.waits("main", "nap_1s") == truth["nap_1s"]["switches"] == 3
     assert_time(seen.ns("main", "nap_1s"), truth["nap_1s"], windows)  # each rounded up
     assert not any(profiler.probe("offcpu")["lost"].values())
 
@@ -87,15 +89,21 @@ def test_what_is_longer_than_maxblock_is_left_out_and_counted(profiler, start):
 
 def test_a_wait_longer_than_maxblock_is_in_no_graph_while_it_goes_on(profiler, start):
     target = ready(start, "naps", "1s:1", "10ms:5")
-    profile_offcpu(profiler, "^naps$", maxblock=300_000)
+    # (By its name it was 19, once: another run of the tests had a worker of the same name beside this one.)
+    profile_offcpu(profiler, pids=[target.pid], maxblock=300_000)
     let_go(target)
     time.sleep(0.7)
     assert offcpu(profiler).total("nap_1s") <= 300_000
     truth = answer(target)
-    Seen(profiler).assert_holds(truth["nap_10ms"], "main", "nap_10ms")
-    # (19, once, on a busy host; nobody knows why)
+    seen = Seen(profiler)
+    surely, maybe = between(truth["nap_10ms"], 0, 300_000)
+    assert surely <= seen.waits("main", "nap_10ms") <= maybe
+    if surely == maybe == 5:
+        seen.assert_holds(truth["nap_10ms"], "main", "nap_10ms")
     told = profiler.probe("offcpu")
-    assert told["waits_over_maxblock"] == 1, (told, truth, profiler.processes(), offcpu(profiler).stacks)
+    # (The stop before it began is one more, if that took as long.)
+    left_out = sum(waits["switches"] for waits in (truth["nap_1s"], truth["nap_10ms"])) - seen.waits("main", "nap_10ms")
+    assert told["waits_over_maxblock"] - left_out in (0, 1), (told, truth, profiler.processes(), seen.times.stacks)
 
 
 def test_state_d_leaves_sleeps_out(profiler, start):
@@ -134,7 +142,7 @@ def test_without_it_two_that_share_a_cpu_do_not_wait(profiler, start):
 
 def test_split_puts_the_time_after_the_wake_up_apart(profiler, start):
     """A sleeper that others keep from its CPU for milliseconds after each sleep."""
-    rivals = ready(start, "contend", 2, 2.5, cpu=0)
+    rivals = ready(start, "contend", 2, 100, cpu=0)  # until the test's end
     target = ready(start, "naps_bare", "2ms:60", cpu=0)
     os.setpriority(os.PRIO_PROCESS, target.pid, 10)
     profile_offcpu(profiler, "^naps", offcpu_split=1)

@@ -122,7 +122,7 @@ def test_last_values_stay(profiler):
 def test_delays_and_run_time_of_one_thread_are_those_of_schedstat(profiler, start):
     choose(profiler, TURNS)
     # Two that share a CPU wait for it half of the time.
-    spinners = [start("turns", 1, 1000, 2000, 10, cpu=0) for _ in range(2)]
+    spinners = [start("turns", 1, 100_000, 2000, 10, cpu=0) for _ in range(2)]
     wait_burned(*(spinner.pid for spinner in spinners), seconds=0.3)
     oracle.stop(*(spinner.pid for spinner in spinners))
     processes, delays = counters(profiler), []
@@ -213,7 +213,7 @@ def test_a_wait_that_goes_on_grows(profiler, start):
 def test_without_off_cpu_there_is_no_series(profiler, start):
     target = start("spin", 30)
     profiler.profile("^spin$")
-    assert target.pid in profiler.processes()
+    wait_for(lambda: target.pid in profiler.processes(), why="it is chosen")
     assert counters(profiler) == {}
     assert profiler.config()["status"]["process_counters"].startswith("off")
 

@@ -188,8 +188,9 @@ def test_the_next_seconds_are_those_alone(profiler, start):
     sched = Sched(profiler)
     sched.run("runqlen")
     wait_for(lambda: sched.count("runqlen") > 0, why="it has begun")
+    asked = time.monotonic()
     data = sched.json("runqlen", "?seconds=2")
-    assert 1.9 < data["until"] - data["from"] < 4
+    assert 1.9 < data["until"] - data["from"] <= time.monotonic() - asked + 0.1
     whole = sched.json("runqlen")
     # (The other CPU may be idle, and some machines' clocks tick seldom then.)
     assert 0 < data["histograms"][0]["count"] < whole["histograms"][0]["count"]
@@ -299,7 +300,7 @@ def test_the_flame_graph_goes_on_beside_it(profiler, start):
 def test_a_line_is_logged_each_report_period(profiler):
     sched = Sched(profiler)
     sched.run("runqlat", "runqlen", report_period=5)
-    wait_for(lambda: "sched, the last 5 s; runqlat: " in profiler.log, 15)
+    wait_for(lambda: "sched, the last 5 s; runqlat: " in profiler.log, 30)
 
 
 def metrics(daemon):
@@ -312,7 +313,14 @@ def test_metrics_are_histograms_of_seconds(profiler):
     sched = Sched(profiler)
     sched.run(*PROBES, min_us=0, group_by="pid")
     wait_for(lambda: sched.count("runqlat") > 100 and sched.count("offcpudist") > 100)
-    found = metrics(profiler)
+
+    def all_told():
+        """Each CPU's clock has ticked, and slow ones have been read."""
+        found = metrics(profiler)
+        told = found["stackprobe_sched_runq_slow_total"]
+        return told > 0 and found.get('stackprobe_sched_runq_length_count{cpu="0"}', 0) > 0 and found
+
+    found = wait_for(all_told)
     for name in ("runq_latency_seconds", "oncpu_seconds", "offcpu_seconds"):
         prefix = f"stackprobe_sched_{name}"
         buckets = [v for k, v in found.items() if k.startswith(prefix + "_bucket")]

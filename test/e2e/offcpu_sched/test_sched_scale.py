@@ -159,11 +159,13 @@ def test_ctrl_c_shows_what_there_is(needs_bpf):
 
 def test_events_come_as_lines(needs_bpf, start):
     target = ready(start, "naps", "10ms:100")
-    with subprocess.Popen([BIN, "sched", "offcpuslower", "--min-us", "9000", "-p", str(target.pid), "-d", "3"],
+    with subprocess.Popen([BIN, "sched", "offcpuslower", "--min-us", "9000", "-p", str(target.pid), "-d", "60"],
                           stdout=subprocess.PIPE, text=True) as look:  # fmt: skip
         assert look.stdout.readline().startswith("TIME ")
         let_go(target)
-        lines = look.communicate(timeout=60)[0].splitlines()
+        lines = [look.stdout.readline() for _ in range(21)]
+        look.send_signal(signal.SIGINT)
+        lines += look.communicate(timeout=60)[0].splitlines()
     assert look.returncode == 0
     assert len(lines) > 20 and all(" naps " in line and int(line.split()[4]) >= 9000 for line in lines)
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import oracle
 from folded import Profile
-from helpers import wait_for
+from helpers import told_lost, wait_for
 
 # Nothing thinned, nothing left out: what there was is what there has to be.
 EXACT = {"minblock": 0, "max_overhead": 0}
@@ -84,7 +84,7 @@ def profile_offcpu(profiler, *entries, **kwargs):
 
 def lost_waits(profiler):
     """What off-CPU lost, by its place."""
-    return {where: n for where, n in profiler.probe("offcpu")["lost"].items() if n}
+    return told_lost(profiler.probe("offcpu"))
 
 
 class Seen:

@@ -57,15 +57,24 @@ class Opened:
         self.click(f"#profile [data-{key}={value}], [data-{key}={value}]")
 
     def click(self, selector):
-        place = self.tab.run(f"""(() => {{
-            const element = document.querySelector({json.dumps(selector)});
+        """With the mouse, where it is; again where it had moved meanwhile: rows come and go by themselves."""
+        for _ in range(10):
+            place = self.tab.run(f"""(() => {{
+                const selector = {json.dumps(selector)}, element = document.querySelector(selector);
 
-            element.scrollIntoView({{block: 'center'}});
-            const box = element.getBoundingClientRect();
+                element.scrollIntoView({{block: 'center'}});
+                window.wasHit = false;
+                addEventListener('click', (event) => {{
+                    window.wasHit = Boolean(event.target.closest(selector));
+                }}, {{capture: true, once: true}});
+                const box = element.getBoundingClientRect();
 
-            return [box.x + box.width / 2, box.y + box.height / 2];
-        }})()""")
-        self.tab.click(*place)
+                return [box.x + box.width / 2, box.y + box.height / 2];
+            }})()""")
+            self.tab.click(*place)
+            if self.tab.run("window.wasHit") is not False:  # (None: it led to another page)
+                return
+        raise AssertionError(f"{selector} can't be clicked")
 
     def focus(self, selector):
         self.tab.run(f"document.querySelector({json.dumps(selector)}).focus()")

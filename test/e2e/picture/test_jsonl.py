@@ -10,6 +10,7 @@ import pytest
 from asking import burning
 from folded import Profile
 from helpers import PROGRAMS, wait_for
+from waiting import let_go, stands_by
 
 ONCPU, OFFCPU = 1, 2
 # (The C library's own names are in a package of their own.)
@@ -64,11 +65,21 @@ def start_ms(pid):
     return boot_s * 1000 + ticks * 1000 / os.sysconf("SC_CLK_TCK")
 
 
+def asked(profiler, target, seconds=1, shows=""):
+    """Records of that process in the next seconds; of others where it had no CPU in these, or did something else."""
+
+    def found():
+        found = records(profiler.get(f"/flamegraph/oncpu.jsonl?seconds={seconds}&pid={target.pid}"))
+        return any(shows in record["stack_data"] for record in found) and found
+
+    return wait_for(found, why=f"it has samples with {shows}")
+
+
 @pytest.mark.quick
 def test_a_record_tells_process_thread_start_and_network_of_its_stack(profiler, start):
     target = burning(start)
     before_ns = boot_ns()
-    found = records(profiler.get(f"/flamegraph/oncpu.jsonl?seconds=2&pid={target.pid}"))
+    found = asked(profiler, target, seconds=2)
     assert {r["pid"] for r in found} == {r["tid"] for r in found} == {target.pid}
     assert {(r["comm"], r["process_name"]) for r in found} == {("spin", "spin")}
     assert {r["netns_id"] for r in found} == {os.stat(f"/proc/{target.pid}/ns/net").st_ino}
@@ -104,7 +115,7 @@ def test_each_thread_has_records_of_its_own(profiler, start):
         counts = {r["tid"] for r in found if f";{colour}_work" in r["stack_data"]}
         assert len(counts) == 1, counts
         tids[colour] = counts.pop()
-        assert total(found, f"{colour}_work", tid=tids[colour], comm=colour) >= 350
+        assert total(found, f"{colour}_work", tid=tids[colour], comm=colour) >= 100  # (of 500: some came before its name was known)
     assert len(set(tids.values())) == 3
     assert target.pid not in tids.values()
     assert total(found) == profiler.folded().total()
@@ -131,15 +142,14 @@ def test_equal_stacks_have_equal_ids_as_long_as_the_daemon_runs(profiler, start,
 
 def test_frames_say_whether_they_are_the_programs_a_librarys_or_the_kernels(profiler, start):
     target = burning(start)
-    found = records(profiler.get(f"/flamegraph/oncpu.jsonl?seconds=1&pid={target.pid}"))
+    found = asked(profiler, target)
     frames = {f for r in found for f in r["stack_data"].split(";")}
     assert "main" in frames and "[l] main" not in frames
     assert any(f.startswith("[l] __libc_start") for f in frames), frames
     busy = start("syscalls", 30)
     wait_for(lambda: busy.cpu_ns_now() > 1e8, why="it burns")
-    found = records(profiler.get(f"/flamegraph/oncpu.jsonl?seconds=1&pid={busy.pid}"))
+    found = asked(profiler, busy, shows=";read_block;[k] ")
     in_kernel = [r for r in found if ";read_block;[k] " in r["stack_data"]]
-    assert in_kernel
     for record in in_kernel:
         behind = record["stack_data"].split(";read_block;")[1].split(";")
         assert all(f.startswith("[k] ") for f in behind)
@@ -150,43 +160,42 @@ def test_a_loaded_librarys_functions_are_the_librarys(profiler, start):
     start("dlopener", PROGRAMS / "plugin.so", 1).finish()
     found = records(profiler.get("/flamegraph/oncpu.jsonl"))
     before, spun = total(found, "before_load"), total(found, "[l] plugin_spin")
-    assert before > 200 and spun > 200  # of 500 each; a busy host takes some
+    assert before > 100 and spun > 200  # of 500 each; a busy host takes some
     assert before + spun >= 0.95 * total(found), found
     assert "[l] before_load" not in str(found)
 
 
 SLEEPERS = """
-import threading, time
+import os, signal, threading, time
 def sleep_long():
     time.sleep(2)
 def sleep_often():
     for _ in range(40):
         time.sleep(0.05)
-spent = {}
-def timed(number, each):
-    began = time.monotonic()
-    each()
-    spent[number] = (time.monotonic() - began) * 1e6
-threads = [threading.Thread(target=timed, args=each) for each in enumerate((sleep_long, sleep_often))]
+os.kill(os.getpid(), signal.SIGSTOP)
+threads = [threading.Thread(target=each) for each in (sleep_long, sleep_often)]
+began = time.monotonic()
 for thread in threads:
     thread.start()
 print([thread.native_id for thread in threads], flush=True)
 for thread in threads:
     thread.join()
-print([spent[0], spent[1]])
+print((time.monotonic() - began) * 1e6)
 """
 
 
 def test_off_cpu_counts_microseconds_of_each_thread(profiler, start):
-    profiler.profile({"comm": "^python3", "cmdline": "sleep_often"}, probes=("offcpu",), minblock=1000)
     target = start(Path("/usr/bin/python3"), "-c", SLEEPERS)
-    tids, spent_us = target.first_line(), target.finish()
+    wait_for(lambda: stands_by(target), why="it stands by")
+    profiler.profile(pids=[target.pid], probes=("offcpu",), minblock=1000)
+    let_go(target)
+    tids, most = target.first_line(), target.finish()
     found = records(profiler.get(f"/flamegraph/offcpu.jsonl?pid={target.pid}"), OFFCPU)
     folded = Profile(profiler.get(f"/flamegraph/offcpu.folded?pid={target.pid}").text)
     assert total(found) == folded.total()
-    for tid, most in zip(tids, spent_us):
+    for tid in tids:
         of_thread = total(found, tid=tid)
-        assert 1_950_000 < of_thread < most + 100_000, (tid, of_thread, most)  # (it waits for its start as well)
+        assert 1_950_000 < of_thread < most + 1000, (tid, of_thread, most)
     assert total(found, tid=target.pid) > 1_900_000  # it waits for the others
 
 

@@ -21,8 +21,9 @@ NAME, FILE = b'i\xff;\xc3<"()\x01\x7f', b"\xfe\n\"'<\xe2"
 NAME_TEXT, FILE_TEXT = 'i\ufffd;\ufffd<"()\x01\x7f', "\ufffd\n\"'<\ufffd"
 
 
-def taken(profiler, targets, samples=10):
-    """A profile of them: when each has some samples they stop, so that all of the machine is there for reading."""
+def taken(profiler, targets, samples=10, known=None):
+    """A profile of them: when each has some samples they stop, so that all of the machine is there for reading.
+    Reading has a limit of time, which a busy one may not keep: it is asked for until known(profile)."""
     profiler.profile(pids=[target.pid for target in targets], frequency=HZ)
 
     def have_samples():
@@ -33,11 +34,22 @@ def taken(profiler, targets, samples=10):
     time.sleep(1)  # times of a window are whole seconds, and none at all is no duration
     for target in targets:
         os.kill(target.pid, signal.SIGSTOP)
-    answer = profiler.get("/flamegraph/oncpu.pb.gz")
-    assert answer.status == 200 and profiler.alive()
-    profile = pprof.read(answer.body)
-    check(profile)
-    return profile
+
+    def read():
+        answer = profiler.get("/flamegraph/oncpu.pb.gz")
+        assert answer.status == 200 and profiler.alive()
+        profile = pprof.read(answer.body)
+        check(profile)
+        return (not known or known(profile)) and profile
+
+    return wait_for(read, 30, every=0.5, why="what is known of them")
+
+
+def lines_known(target):
+    def known(profile):
+        return all(frame.line for frame in frames_of(profile, target) if frame.name in NAMED)
+
+    return known
 
 
 def frames_of(profile, target):
@@ -65,9 +77,12 @@ def test_odd_bytes_in_names_and_paths(profiler, start, work):
     content = content.replace(b"burn_rounds\0", b"burn_\xf5\xfeunds\0")  # inlined: its name is the debug information's
     comm = b"\xff;\n\"<\xc3\x28".decode("utf-8", "surrogateescape")
     target = start(made(work / "bin" / comm, content), 60)
-    profile = taken(profiler, [target], 100)
-    named = next((frame for frame in frames_of(profile, target) if frame.name == NAME_TEXT), None)
-    assert named, frames_of(profile, target)
+
+    def named_in(profile):
+        return next((frame for frame in frames_of(profile, target) if frame.name == NAME_TEXT), None)
+
+    profile = taken(profiler, [target], 100, known=lambda profile: (it := named_in(profile)) and it.line)
+    named = named_in(profile)
     assert Path(named.file).name == FILE_TEXT and named.line > 0
     assert "burn_\ufffd\ufffdunds" in {frame.name for frame in frames_of(profile, target)}
     assert {profile.labels(one)["comm"] for one in profile.samples} == {"\ufffd;\n\"<\ufffd("}
@@ -88,7 +103,7 @@ def test_harmed_debug_information(profiler, start, work):
     """Of each copy all functions are named; the whole one beside them has all its lines."""
     good = start("spin", 60)
     bad = {name: start(made(work / "bin" / name, content), 60) for name, content in harmed(program("spin")).items()}
-    profile = taken(profiler, [good, *bad.values()])
+    profile = taken(profiler, [good, *bad.values()], known=lines_known(good))
     for name, target in bad.items():
         names = {frame.name for frame in frames_of(profile, target)}
         assert NAMED <= names, (name, names)
@@ -112,6 +127,6 @@ def test_debug_information_that_goes_round_in_circles(profiler, start, work):
     """It has its name, and leaves time for the others."""
     (work / "bin").mkdir()
     circle, good = start(circular(work / "bin/circle")), start("spin", 60)
-    profile = taken(profiler, [circle, good])
+    profile = taken(profiler, [circle, good], known=lines_known(good))
     assert "main" in {frame.name for frame in frames_of(profile, circle)}
     assert all(frame.line for frame in frames_of(profile, good) if frame.name in NAMED)

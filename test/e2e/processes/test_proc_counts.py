@@ -197,7 +197,7 @@ def test_softirqs_are_those_that_the_kernel_counts(profiler):
         assert least - 4 <= counted <= most + 4, vector  # one a CPU may be under way
         assert is_nearly(last["all"][vector] + last["idle"][vector], sum(cpu[vector] for cpu in last["cpus"])), vector
     mine = [row for row in last["rows"] if row.get("pid") == os.getpid()]
-    assert mine and mine[0]["net_rx"] >= 2900 and mine[0]["softirqs"] == sum(mine[0][vector] for vector in VECTORS)
+    assert mine and mine[0]["net_rx"] >= 2000 and mine[0]["softirqs"] == sum(mine[0][vector] for vector in VECTORS)
     spent = last["all"]["softirq_ns"] + last["idle"]["softirq_ns"]
     assert 0 < spent <= (last["until"] - last["from"]) * 1e9 * os.cpu_count()
     assert is_nearly(spent, sum(cpu[vector + "_ns"] for cpu in last["cpus"] for vector in VECTORS), 1e7)

@@ -1,5 +1,6 @@
 """/proc: what a process costs is what the kernel itself says of it, threads and processes that have ended included."""
 import resource
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -35,7 +36,8 @@ def at_rest(target, path):
     """It has done its work, and waits."""
     wait_for(path.exists, why="the work is done")
     wait_for(lambda: Path(f"/proc/{target.pid}/stat").read_text().rpartition(")")[2].split()[0] == "S", why="it sleeps")
-    time.sleep(0.1)  # and its threads have been released
+    wait_for(lambda: len(list(Path(f"/proc/{target.pid}/task").iterdir())) == 1, why="its threads have ended")
+    time.sleep(0.1)  # and have been released
 
 
 @pytest.fixture
@@ -69,7 +71,8 @@ def test_run_time_of_a_process_that_runs(profiler, start):
     wait_for(lambda: cpu_clock(target.pid) > 1e9, why="a second of CPU time")
     before = cpu_clock(target.pid)
     run_ns = row_of(profiler, "proc_cpu", target.pid)["run_ns"]
-    assert before - TICK_NS <= run_ns <= cpu_clock(target.pid)
+    # (A virtual machine's ticks may come late.)
+    assert before - 10 * TICK_NS <= run_ns <= cpu_clock(target.pid)
 
 
 def test_switches_and_delays_of_a_process_at_rest_are_the_kernels(profiler, start):
@@ -92,23 +95,24 @@ def test_switches_of_threads_that_have_ended(profiler, rested):
 
 
 @pytest.mark.parametrize("count", [200])
-def test_processes_that_live_some_milliseconds_are_counted(profiler, count):
-    """All of them, with the time that their parent is told."""
+def test_processes_that_live_some_milliseconds_are_counted(profiler, work, count):
+    """All of them, with the time that their parent is told. (Nobody else's have that name.)"""
+    shutil.copy("/usr/bin/expr", work / "own_expr")
     watch(profiler, group_by="comm")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     for _ in range(count):
-        subprocess.run(["/usr/bin/expr", "1", "+", "1"], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([work / "own_expr", "1", "+", "1"], stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
     def counted():
-        rows = [row for row in costs(profiler, "proc_cpu")["rows"] if row["comm"] == "expr"]
+        rows = [row for row in costs(profiler, "proc_cpu")["rows"] if row["comm"] == "own_expr"]
         return rows and rows[0]["processes"] >= count and rows[0]
 
-    row = wait_for(counted, why=lambda: [row for row in costs(profiler, "proc_cpu")["rows"] if row["comm"] == "expr"])
+    row = wait_for(counted, why=lambda: [row for row in costs(profiler, "proc_cpu")["rows"] if row["comm"] == "own_expr"])
     assert row["processes"] == count
     assert row["run_ns"] == pytest.approx(1e9 * cpu, rel=0.02, abs=1000 * count)
-    (faults,) = [row for row in costs(profiler, "proc_fault")["rows"] if row["comm"] == "expr"]
+    (faults,) = [row for row in costs(profiler, "proc_fault")["rows"] if row["comm"] == "own_expr"]
     assert faults["minor"] == after.ru_minflt - before.ru_minflt
 
 

@@ -1,11 +1,13 @@
 """What is uploaded: all of it, as the server takes it, and the same as the files have."""
 import re
 import shutil
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import oracle
 from beside import own_folder
 from helpers import Target, program, wait_for
 from pyroscope_double import Pyroscope
@@ -215,6 +217,13 @@ def test_second_values_are_series_of_their_own(uploader, start):
 def test_a_program_that_sleeps_has_windows_without_a_sample(uploader, start):
     daemon = uploader()
     target = start(Path("/bin/sleep"), 600)
+
+    def sleeps():
+        before = target.cpu_ns_now()
+        time.sleep(0.3)
+        return oracle.states(target.pid) == {"S"} and target.cpu_ns_now() == before
+
+    wait_for(sleeps, why="it has begun, and sleeps")
     with Pyroscope() as server:
         daemon.send(server, pids=[target.pid])
         wait_windows(server, 2)

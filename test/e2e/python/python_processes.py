@@ -54,7 +54,7 @@ def version_text(python):
     return "python " + ".".join(map(str, python.version))
 
 
-def wait_runtime(profiler, pid, wanted, seconds=10):
+def wait_runtime(profiler, pid, wanted, seconds=30):
     wait_for(lambda: profiler.processes().get(pid, {}).get("runtime") == wanted, seconds,
              why=f"{wanted} in {profiler.processes()}")  # fmt: skip
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import wait_burned, wait_for
+from helpers import by_name_alone, wait_burned, wait_for
 from python_processes import (
     FOR_LONG, PROGRAM, is_shared, linked, of_this_root, python_share, script, version_text, wait_runtime,
 )  # noqa: F401 (fixtures)
@@ -37,7 +37,7 @@ def test_started_afterwards(profiler, copy, start, python, script):
     target = start(Path(python.path), script(
         f"open('/proc/self/comm', 'w').write('{comm}')\n" + FOR_LONG))  # fmt: skip
     wait_runtime(profiler, target.pid, version_text(python))
-    wait_burned(target.pid, seconds=1)
+    wait_burned(target.pid, seconds=3)
     share, total = python_share(profiler.folded(), target.pid)
     assert total >= 10 and share > 0.9, (share, total)  # but for the first moment
 
@@ -66,7 +66,7 @@ run(60)
         wait_for(lambda: Path(f"/proc/{execs}/comm").read_text().strip() == "sh")
         profiler.profile(pids=[target.pid, stays, execs])
         wait_runtime(profiler, execs, "native")
-        assert profiler.processes()[stays]["runtime"] == version_text(python)
+        wait_runtime(profiler, stays, version_text(python))
     finally:
         for pid in stays, execs:
             os.kill(pid, 9)
@@ -117,7 +117,7 @@ def test_short_ones(profiler, python, script, work):
     exe.symlink_to(os.path.realpath(python.path))
     text = PROGRAM + "run(0.05)\n"
     path = script(text)
-    profiler.profile(f"^{comm}$")
+    profiler.profile(by_name_alone(f"^{comm}$"))
     environment = {**os.environ, "PYTHONHOME": str(Path(python.path).parent.parent)}
     for _ in range(15):
         subprocess.run([exe, "-S", path], check=True, env=environment)
@@ -191,9 +191,9 @@ int main(int argc, char **argv)
     popen = subprocess.Popen([work / "opens", work / "go", library, FOR_LONG], env=environment)
     try:
         profiler.profile(pids=[popen.pid])
-        assert profiler.processes()[popen.pid]["runtime"] == "native"
+        wait_runtime(profiler, popen.pid, "native")
         (work / "go").touch()
-        wait_runtime(profiler, popen.pid, version_text(python), 20)
+        wait_runtime(profiler, popen.pid, version_text(python))
         wait_burned(popen.pid, seconds=0.5)
         assert profiler.folded().total("outer (<string>:6)_[p]", pid=popen.pid) > 0
     finally:
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 def test_what_is_no_python_is_native(profiler, start):
     target = start("spin", 30)
     profiler.profile(pids=[target.pid])
-    assert profiler.processes()[target.pid]["runtime"] == "native"
+    wait_runtime(profiler, target.pid, "native")
     status = profiler.config()["status"]["python"]
     assert status["processes"] == 0 and status["code_objects"] == 0, status
 

@@ -3,7 +3,6 @@ import ctypes
 import os
 import re
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
@@ -53,19 +52,20 @@ def runner(start, name):
 
 
 def test_a_bpf_program_that_is_loaded_later_has_its_name(profiler, start):
+    from helpers import wait_for  # (the runner doesn't find it)
+
     try:
         os.close(load_spinner("probe_of_test"))
     except OSError as error:
         pytest.skip(f"no BPF program can be loaded: {error}")
     before = runner(start, "spinner_one")
     profiler.profile(pids=[before.pid], frequency=1000)
-    subprocess.run(["sleep", "1.5"], check=True)
-    assert bpf_frames(profiler.folded()) == {"spinner_one"}
+    wait_for(lambda: bpf_frames(profiler.folded()) == {"spinner_one"}, every=0.5, why="the first one's name")
     # The table of the kernel's names has been read: a new program makes it be read again.
     later = runner(start, "spinner_two")
     profiler.put_ok({"snoopers": {"proc_id": [before.pid, later.pid]}})
-    subprocess.run(["sleep", "1.5"], check=True)
-    assert bpf_frames(profiler.folded()) == {"spinner_one", "spinner_two"}
+    both = {"spinner_one", "spinner_two"}
+    wait_for(lambda: bpf_frames(profiler.folded()) == both, every=0.5, why="both names")
 
 
 def bpf_frames(profile):

@@ -5,7 +5,7 @@ import platform
 
 import pytest
 
-from helpers import wait_for
+from helpers import by_name_alone, wait_for
 from whole import HZ, cut, share, truncated
 
 KERNEL = tuple(int(part) for part in platform.release().split(".")[:2])
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(KERNEL < (6, 1), reason="the kernel's list of ma
 def flash(profiler, start, copy, monkeypatch):
     """The program, profiled; a process of it has lived long enough for its table to be made."""
     path = copy("flash", f"flash{os.getpid()}")  # nobody else's
-    profiler.profile(f"^{path.name}$", frequency=HZ, thread_frame=0)
+    profiler.profile(by_name_alone(f"^{path.name}$"), frequency=HZ, thread_frame=0)
     monkeypatch.setenv("FLASH_US", "60000000")
     first = start(path)
 

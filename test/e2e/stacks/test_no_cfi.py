@@ -31,7 +31,7 @@ def settle(profiler, pid, **query):
         return profile.total("[truncated]") <= (1 - WHOLE) * profile.total()
 
     wait_for(is_settled, 20, every=0.1, why=lambda: f"stacks are whole: {truncated(profiler)}")
-    for _ in range(3):
+    for _ in range(6):
         profile = profiler.folded(pid=pid, seconds=1, **query)
         while profile.total() < ENOUGH:  # others burn, too
             profile = profiler.folded(pid=pid, seconds=3, **query)
@@ -161,10 +161,11 @@ def test_code_with_frame_pointers_alone_needs_no_rows(profiler, start, work):
     source = ROOT / "test/programs/cpu/spin.c"
     subprocess.run(["gcc", *flags.split(), "-mno-omit-leaf-frame-pointer", "-I", ROOT / "test/programs",
                     "-o", path, source], check=True)  # fmt: skip
-    target = start(path, 60)
+    target = start(path, 600)
     wait_for(lambda: target.cpu_ns_now() > 5e7, why="it burns")
     profiler.profile(pids=[target.pid], frequency=HZ, thread_frame=0)
-    profile = profiler.folded(pid=target.pid, seconds=2)
+    wait_for(lambda: profiler.folded(pid=target.pid).total() >= 2 * ENOUGH, every=0.3, why="samples")
+    profile = profiler.folded(pid=target.pid)
     assert whole(profile) >= 0.99, (truncated(profiler), cut(profile))
 
 

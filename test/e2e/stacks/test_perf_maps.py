@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from helpers import HZ, wait_for
+from whole import profile_still
 
 LEAF = 128  # where in its page jit's code without a frame lies (test/programs/optimized/jit.c)
 NAMELESS = "[jit]_[j]"
@@ -76,11 +77,11 @@ def test_whose_runtime_names_code_if_it_is_told_to_is_told_how(profiler, start, 
     target, other = start(copy("jit", "node"), "leaf", 60), start("jit", "leaf", 60)
     profiler.profile(pids=[target.pid, other.pid], frequency=HZ)
     leaf_frames(profiler, target.pid)
-    assert "--perf-basic-prof" in profiler.processes()[target.pid]["names_with"]
+    wait_for(lambda: "--perf-basic-prof" in profiler.processes()[target.pid].get("names_with", ""), why="it is told")
     assert "names_with" not in profiler.processes()[other.pid]
     perf_map(target.pid, "named")
     wait_for(lambda: "named_[j]" in counted(profiler, target.pid), why="its map is read")
-    assert "names_with" not in profiler.processes()[target.pid]
+    wait_for(lambda: "names_with" not in profiler.processes()[target.pid], why="it is told no more")
 
 
 def test_what_is_told_later_counts_from_then_on(profiler, start, perf_map):
@@ -150,7 +151,7 @@ def test_lines_that_make_no_sense_are_passed_over(profiler, start, perf_map):
 def test_a_process_that_ended_before_the_window_has_its_names(profiler, start, perf_map):
     target = start("jit", "leaf", 1.5)
     path = perf_map(target.pid, "brief")
-    profiler.profile(pids=[target.pid], frequency=HZ)
+    profile_still(profiler, target)
     target.finish()
     path.unlink()
     assert leaf_frames(profiler, target.pid) == {"brief_[j]"}

@@ -1,16 +1,20 @@
 """What the profile says is what the processes did: totals and shares against their own clocks."""
+import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+import oracle
+from asking import stood
 from helpers import HZ, by_name_alone, lost, same_time, wait_burned, wait_for, weather_ns
 
 
-def test_samples_times_period_is_the_cpu_time_of_a_busy_process(profiler, start, observe):
-    profiler.profile("^spin$", frequency=HZ)
+def test_samples_times_period_is_the_cpu_time_of_a_busy_process(profiler, start, copy, observe):
+    profiler.profile(by_name_alone("^clocked$"), frequency=HZ)
     observer = observe(HZ)
-    target = start("spin", 5)
+    target = start(copy("spin", "clocked"), 5)
     cpu_ns = target.finish()["cpu_ns"]
     same_time(profiler.folded().total(pid=target.pid), HZ, cpu_ns, observer.ns(target.pid))
 
@@ -26,21 +30,21 @@ def test_the_default_period_is_ten_milliseconds(profiler, start, observe):
     same_time(sampled, 100, cpu_ns, beside_ns, within=0.1)
 
 
-def test_perf_sample_period_is_in_milliseconds(profiler, start, observe):
+def test_perf_sample_period_is_in_milliseconds(profiler, start, copy, observe):
     """13 of them: 20 are five ticks of the scheduler, and where it gives turns by ticks one of two that share a CPU
     was met up to 12 % too seldom."""
-    profiler.profile("^spin$", perf_sample_period=13)
+    profiler.profile(by_name_alone("^thirteen_ms$"), perf_sample_period=13)
     observer = observe(1000 / 13)
-    target = start("spin", 5)
+    target = start(copy("spin", "thirteen_ms"), 5)
     cpu_ns = target.finish()["cpu_ns"]
     sampled, beside_ns = profiler.folded().total(pid=target.pid), observer.ns(target.pid)
     same_time(sampled, 1000 / 13, cpu_ns, beside_ns, within=0.1)
 
 
-def test_three_functions_have_the_shares_they_burned(profiler, start, observe):
-    profiler.profile("^thirds$", frequency=HZ)
+def test_three_functions_have_the_shares_they_burned(profiler, start, copy, observe):
+    profiler.profile(by_name_alone("^shares$"), frequency=HZ)
     observer = observe(HZ)
-    target = start("thirds", 11)
+    target = start(copy("thirds", "shares"), 12)
     burned = target.finish()
     profile = profiler.folded()
     samples = {name: profile.total("main", name) for name in ("sixty", "thirty", "ten")}
@@ -66,10 +70,10 @@ def test_processes_of_fifty_milliseconds_are_in_the_graph_under_their_functions(
     assert len(profile.pids) == 100
 
 
-def test_each_thread_has_the_time_of_its_own_clock(profiler, start, observe):
-    profiler.profile("^threads$", frequency=HZ)
+def test_each_thread_has_the_time_of_its_own_clock(profiler, start, copy, observe):
+    profiler.profile(by_name_alone("^own_clocks$"), frequency=HZ)
     observer = observe(HZ)
-    target = start("threads", 2)
+    target = start(copy("threads", "own_clocks"), 2)
     burned = target.finish()
     profile = profiler.folded(pid=target.pid)
     # (The observer knows tids; the program makes its threads in the order of its answer.)
@@ -83,10 +87,10 @@ def test_each_thread_has_the_time_of_its_own_clock(profiler, start, observe):
         same_time(sum(s.value for s in mine), HZ, cpu_ns, beside_ns, within=0.05)
 
 
-def test_more_busy_processes_than_cpus_have_the_time_they_got(profiler, start, observe):
-    profiler.profile("^spin$", frequency=HZ)
+def test_more_busy_processes_than_cpus_have_the_time_they_got(profiler, start, copy, observe):
+    profiler.profile(by_name_alone("^more_busy$"), frequency=HZ)
     observer = observe(HZ)
-    targets = [start("spin", 1.5) for _ in range(4)]
+    targets = [start(copy("spin", "more_busy"), 1.5) for _ in range(4)]
     for target in targets:
         target.finish()
     profile = profiler.folded()
@@ -119,13 +123,16 @@ def test_status_counts_the_samples_and_no_loss(profiler, start):
 
 
 def test_changing_params_in_the_middle_loses_nothing(profiler, start, observe):
-    profiler.profile("^spin$", frequency=HZ)
-    observer = observe(HZ)
-    target = start("spin", 4)
+    target = stood(start)
+    profiler.profile(pids=[target.pid], frequency=HZ)
+    observer, before_ns = observe(HZ), target.cpu_ns_now()
+    os.kill(target.pid, signal.SIGCONT)
     for turn in range(6):
         wait_burned(target.pid, seconds=0.3)  # a window without a sample has no file
         profiler.put_ok({"params": {"thread_frame": turn % 2}})
-    cpu_ns = target.finish()["cpu_ns"]
+    wait_burned(target.pid, seconds=0.3)
+    oracle.stop(target.pid)
+    cpu_ns = target.cpu_ns_now() - before_ns
     profiler.put_ok({"state": "stopped"})
     wait_for(lambda: len(profiler.written()) >= 7, seconds=30,
              why="a file for each change and the rest")

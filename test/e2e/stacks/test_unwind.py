@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from helpers import BPF_PROGRAMS, ROOT, program, wait_for
-from whole import (ENOUGH, HZ, assert_chain, assert_whole, chain, is_kernel, run, share, truncated,
+from whole import (ENOUGH, HZ, assert_chain, assert_whole, chain, is_kernel, profile_still, run, share, truncated,
                    user_frames)  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def test_exceptions_in_flight_are_whole(profiler, start):
 
 def test_the_same_registers_on_another_stack_are_another_stack(profiler, start):
     target = start("siblings", 5)
-    profiler.profile(pids=[target.pid], frequency=HZ, thread_frame=0)
+    profile_still(profiler, target, thread_frame=0)
     burned = target.finish()
     profile = profiler.folded(pid=target.pid)
     assert_whole(profiler, profile)

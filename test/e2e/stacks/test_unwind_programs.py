@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from helpers import by_name_alone, wait_burned, wait_for
-from whole import ENOUGH, HZ, WHOLE, assert_whole, cut, truncated, whole
+from whole import ENOUGH, HZ, WHOLE, assert_whole, cut, profile_still, truncated, whole
 
 
 def installed(name):
@@ -42,8 +42,7 @@ while True:
 )
 def test_common_programs_are_whole(profiler, start, argv):
     target = start(installed(argv[0]), *argv[1:])
-    wait_for(lambda: target.cpu_ns_now() > 5e7, why="it runs")
-    profiler.profile(pids=[target.pid], frequency=HZ)
+    profile_still(profiler, target)
     wait_for(lambda: target.popen.poll() is not None or target.cpu_ns_now() > 2e9, 30)
     profile = profiler.folded(pid=target.pid)
     assert whole(profile) >= WHOLE, (truncated(profiler), cut(profile))

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * shifts ROUNDS WORK_MS REST_MS: works and rests in turn, main -> work and main -> rest. The rest
- * is a clock_nanosleep(). Prints its waits by the kernel's count of voluntary switches in rest(),
- * and its time in rest() by CLOCK_MONOTONIC, which has the way into the kernel and back in it.
+ * shifts ROUNDS WORK_MS REST_MS [STANDS_BY]: works and rests in turn, main -> work and main ->
+ * rest. The rest is a clock_nanosleep(). Prints its waits by the kernel's count of voluntary
+ * switches in rest(), and its time in rest() by CLOCK_MONOTONIC, which has the way into the kernel
+ * and back in it. With a fourth argument it stops itself before it begins.
  */
 #define _GNU_SOURCE /* RUSAGE_THREAD */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -51,6 +53,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: shifts ROUNDS WORK_MS REST_MS\n");
 		return 2;
 	}
+	if (argc > 4)
+		raise(SIGSTOP);
 	for (long i = 0; i < atol(argv[1]); i++) {
 		work((uint64_t)atol(argv[2]) * 1000000u);
 		long before = voluntary_switches();
