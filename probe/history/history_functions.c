@@ -9,10 +9,11 @@
 #include "history/history_functions_state.h"
 
 #define NAMES_MAX (64u * 1024 * 1024)
-/* A row takes 180 bytes beside its name. More functions than that aren't told by process; processes
- * have room behind them. */
-#define ROWS_MAX       400000
-#define OF_PROCESS_MAX 200000
+/* A row takes 180 bytes beside its name. More functions than that, or with longer names, aren't
+ * told by process; processes have room behind them. */
+#define ROWS_MAX	     400000
+#define OF_PROCESS_MAX	     200000
+#define NAMES_OF_PROCESS_MAX (NAMES_MAX / 4 * 3)
 
 int functions_new(struct functions **ret)
 {
@@ -78,6 +79,15 @@ static int reserve_row(struct functions *functions)
 	return 0;
 }
 
+/* Returns whether there is no room for one more function of a process, or of all. */
+static bool is_full(const struct functions *functions, uint32_t process, size_t len)
+{
+	if (process == NO_PROCESS)
+		return functions->count >= ROWS_MAX;
+	return functions->count >= OF_PROCESS_MAX ||
+	       functions->of_process_bytes + len > NAMES_OF_PROCESS_MAX;
+}
+
 int64_t functions_find(struct functions *functions, uint32_t process, enum frame_type type,
 		       const char *name, size_t len)
 {
@@ -88,7 +98,7 @@ int64_t functions_find(struct functions *functions, uint32_t process, enum frame
 		return -ENOMEM;
 	memcpy(key, &head, sizeof(head));
 	memcpy(key + sizeof(head), name, len);
-	if (functions->count >= (process == NO_PROCESS ? ROWS_MAX : OF_PROCESS_MAX)) {
+	if (is_full(functions, process, sizeof(head) + len)) {
 		int64_t known = intern_find(functions->names, key, sizeof(head) + len);
 
 		return known < 0 ? -ENOSPC : known;
@@ -99,6 +109,7 @@ int64_t functions_find(struct functions *functions, uint32_t process, enum frame
 	if (number < 0 || (size_t)number < functions->count)
 		return number;
 	functions->count++;
+	functions->of_process_bytes += process == NO_PROCESS ? 0 : sizeof(head) + len + 1;
 	functions->now[number] = (struct function_now){0};
 	functions->rows[number] = (struct function_row){
 		.type = type,

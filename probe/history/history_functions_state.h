@@ -26,5 +26,6 @@ struct functions {
 	uint32_t *touched; /* functions that the record has */
 	size_t count, capacity, touched_count;
 	bool by_process;
-	uint64_t refused; /* functions of processes that found no room */
+	size_t of_process_bytes; /* names of functions of processes */
+	uint64_t refused;	 /* functions of processes that found no room */
 };
