@@ -529,6 +529,31 @@ static void functions_of_processes_have_a_bound_and_processes_another_one(void *
 	functions_free(functions);
 }
 
+/* However long the functions' names are, processes and what is known are found. */
+static void long_names_leave_room_for_processes(void **state)
+{
+	static char name[65536];
+	struct functions *functions;
+	int count = 0;
+
+	(void)state;
+	memset(name, 'n', sizeof(name));
+	assert_int_equal(functions_new(&functions), 0);
+	assert_int_equal(find_number(functions, NO_PROCESS, 0), 0);
+	for (int64_t number = 0; number >= 0; count++) {
+		memcpy(name, &count, sizeof(count));
+		number = functions_find(functions, 0, FRAME_TYPE_NATIVE, name, sizeof(name));
+		assert_true(number == count + 1 || number == -ENOSPC);
+	}
+	count = 0;
+	memcpy(name, &count, sizeof(count));
+	assert_int_equal(functions_find(functions, 0, FRAME_TYPE_NATIVE, name, sizeof(name)), 1);
+	int next = (int)functions_count(functions);
+	for (int i = next; i < ROWS_MAX; i++)
+		assert_int_equal(find_number(functions, NO_PROCESS, i), i);
+	functions_free(functions);
+}
+
 /* Blends windows of both sides, ten each, and compares them. The last stack is lately alone. */
 static struct history_anomalies compare_sides(struct blend *before, const char *const stacks[],
 					      size_t count)
@@ -710,6 +735,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_told_by_process_has_no_processes),
 		cmocka_unit_test(a_record_of_several_is_one_window),
 		cmocka_unit_test(functions_of_processes_have_a_bound_and_processes_another_one),
+		cmocka_unit_test(long_names_leave_room_for_processes),
 		cmocka_unit_test(what_found_no_room_is_counted_and_the_rest_is_right),
 		cmocka_unit_test(any_byte_of_a_payload_may_be_another),
 		cmocka_unit_test(any_frame_may_be_a_process),

@@ -3,6 +3,9 @@
 #include "unit/lib/failing_alloc.h"
 #include "unit/history/process_scene.h"
 
+#include "api/history/anomaly_limits.h"
+#include "loop/loop.h"
+
 #define WINDOWS 6
 
 static struct made_window windows[HISTORY_SIDES];
@@ -63,8 +66,36 @@ static int use_anomalies(void)
 	return r;
 }
 
+static void limits_read(void *arg, const struct cgroup_limits *limits)
+{
+	(void)arg, (void)limits;
+	fail_msg("the worker has stopped");
+}
+
+static int use_limits(void)
+{
+	unsigned left = failing.left;
+	struct history_anomaly list[] = {{.name = (char *)"[7]a"}, {.name = (char *)"[8]b"}};
+	const struct history_anomalies anomalies = {.anomalies = list, .count = 2};
+	struct loop *loop;
+	struct worker *worker;
+
+	no_more_failures();
+	assert_int_equal(loop_new(&loop), 0);
+	assert_int_equal(worker_new(&worker, loop, "bulk", NS_PER_S), 0);
+	worker_stop(worker); /* it frees the job */
+	failing.left = left;
+	int r = anomaly_limits_read(worker, &anomalies, 2, limits_read, NULL);
+	no_more_failures();
+	loop_flush(loop);
+	worker_free(worker);
+	loop_free(loop);
+	return r;
+}
+
 SCENARIO(a_table_of_processes_is_filled_or_not, use_blends, false)
 SCENARIO(anomalies_are_listed_or_not, use_anomalies, false)
+SCENARIO(limits_are_read_or_not, use_limits, false)
 
 static int make_windows(void **state)
 {
@@ -94,6 +125,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_of_processes_is_filled_or_not),
 		cmocka_unit_test(anomalies_are_listed_or_not),
+		cmocka_unit_test(limits_are_read_or_not),
 	};
 	return cmocka_run_group_tests(tests, make_windows, drop_windows);
 }
