@@ -98,7 +98,7 @@ def test_without_a_history_the_page_says_so(keeper, opened):
 def two(keeper, start, copy):
     """A daemon, two processes whose part_b differs, and a range with both."""
     daemon = keeper(window=1)
-    pids = [start(copy("paced", name), 10, part_b, 8, 5).pid for name, part_b in (("small", 10), ("large", 25))]
+    pids = [start(copy("paced", name), 10, part_b, 8, 5).pid for name, part_b in (("small", 1), ("large", 25))]
     daemon.profile("^(small|large)$", frequency=HZ)
     windows = wait_windows(daemon, 10)
     return daemon, pids, {"from": windows[1]["from"], "until": windows[-1]["until"]}
