@@ -280,6 +280,7 @@ UNITFLAGS_test_lines := -Wl,--wrap=kill
 # It looks up its own functions, and has all of the daemon's for that.
 UNITFLAGS_test_native_real := -Wl,--whole-archive $(LIBRARY) -Wl,--no-whole-archive
 UNITFLAGS_test_preload := -Wl,--wrap=clock_gettime
+UNITFLAGS_test_pressure := $(foreach f,open arm read,-Wl,--wrap=pressure_file_$f)
 UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_sender_disk := $(foreach f,write load list,-Wl,--wrap=spool_$f)
 UNITFLAGS_test_sender_alloc := $(UNITFLAGS_test_oom)
@@ -298,6 +299,7 @@ UNITFLAGS_test_ondemand := $(SESSION_UNITFLAGS)
 UNITFLAGS_test_session_files := $(SESSION_UNITFLAGS)
 UNITFLAGS_test_session_turns := $(SESSION_UNITFLAGS)
 UNITFLAGS_test_session_sampled := $(SESSION_UNITFLAGS)
+UNITFLAGS_test_session_trigger := $(SESSION_UNITFLAGS) $(foreach f,open close is_kernels,-Wl,--wrap=pressure_$f)
 UNITFLAGS_test_uploads := -Wl,--wrap=sender_add
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
 UNITFLAGS_test_cgroup_scan := $(UNITFLAGS_test_oom)
