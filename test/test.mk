@@ -261,6 +261,7 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 # test_api_folders, test_api_sched_live and test_api_seconds set the clock ahead; in test_api_folders a look at a folder waits.
 UNITFLAGS_test_oom := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=attach_queue_$f)
+UNITFLAGS_test_anomaly_limits := -Wl,--wrap=cgroup_limits_read
 UNITFLAGS_test_api_admission := -Wl,--wrap=clock_gettime
 UNITFLAGS_test_api_folders := -Wl,--wrap=store_check_folder,--wrap=clock_gettime
 UNITFLAGS_test_api_sched_live := -Wl,--wrap=clock_gettime
