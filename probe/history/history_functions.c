@@ -82,8 +82,8 @@ static int reserve_row(struct functions *functions)
 /* Returns whether there is no room for one more function of a process, or of all. */
 static bool is_full(const struct functions *functions, uint32_t process, size_t len)
 {
-	if (process == NO_PROCESS)
-		return functions->count >= ROWS_MAX;
+	if (process == NO_PROCESS) /* without any of a process the names alone are bounded */
+		return functions->of_process_bytes && functions->count >= ROWS_MAX;
 	return functions->count >= OF_PROCESS_MAX ||
 	       functions->of_process_bytes + len > NAMES_OF_PROCESS_MAX;
 }

@@ -218,6 +218,9 @@ def test_each_metric_has_a_number(shown):
     absent |= {"stackprobe_node_energy_joules_total"}  # test_proc_energy.py
     absent |= {"stackprobe_node_cpu_events_total", "stackprobe_node_cpu_counted_seconds_total"}  # of a PMU
     absent |= {row.name for row in rows() if row.name and row.name.startswith("stackprobe_container_")}
+    # Of a look for anomalies, after some minutes (test_anomalies.py).
+    absent |= {f"stackprobe_{name}" for name in ("anomalies", "anomaly_compared_processes", "anomaly_look_timestamp_seconds",
+                                                 "process_anomaly_rate")}  # fmt: skip
     assert {row.name for row in rows() if row.name} - numbers <= absent
 
 
