@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Waits until tasks are stalled for so long (struct pressure_text): by the kernel's own trigger
- * where that is allowed, else by a look at the sum of all stalls each second (each window, if that
- * is shorter). Loop thread only.
+ * where that is allowed, which is checked against the sum of all stalls; else by a look at that sum
+ * each second (each window, if that is shorter). Loop thread only.
  *
  *	armed --stalled for that long--> risen(), and goes on
  *	armed --its cgroup is removed--> ended(): nothing is told any more

@@ -48,6 +48,13 @@ bool pressure_total_add(struct pressure_total *total, uint64_t at_ns, uint64_t t
 	return growth_since(total, from_ns) + 0.5 >= (double)total->stall_us;
 }
 
+uint64_t pressure_total_growth(const struct pressure_total *total, uint64_t total_us)
+{
+	uint64_t before_us = total->count ? total->looks[total->count - 1].total_us : total_us;
+
+	return total_us > before_us ? total_us - before_us : 0;
+}
+
 int pressure_total_read(const char *text, bool full, uint64_t *total_us)
 {
 	const char *line = text, *word = full ? "full " : "some ";

@@ -30,6 +30,9 @@ void pressure_total_begin(struct pressure_total *total, uint32_t stall_us, uint3
  */
 bool pressure_total_add(struct pressure_total *total, uint64_t at_ns, uint64_t total_us);
 
+/* Returns by how much the sum has grown since the last look, us. */
+uint64_t pressure_total_growth(const struct pressure_total *total, uint64_t total_us);
+
 /*
  * Reads the sum out of the text of a file, of the line "full" or "some". Returns 0, or -ENOENT: the
  * text has no such line.

@@ -168,22 +168,76 @@ static void a_file_that_can_not_be_read_any_more_ends_the_looking(void **state)
 	assert_int_equal(waiter->risen, 0);
 }
 
+/* Has the kernel's trigger fire; it doesn't stop to. */
+static void fire_trigger(void)
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, kernel.ends) < 0)
+		fail();
+	if (send(kernel.ends[1], "x", 1, MSG_OOB) < 0)
+		skip(); /* before Linux 5.15 */
+}
+
 static void the_kernel_tells_by_an_urgent_event(void **state)
 {
 	struct waiter *waiter = *state;
 	const char *not_kernel;
 	struct why why;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, kernel.ends) < 0)
-		fail();
-	if (send(kernel.ends[1], "x", 1, MSG_OOB) < 0)
-		skip(); /* before Linux 5.15 */
+	fire_trigger();
+	kernel.grows_us = 300000;
 	assert_int_equal(begin_waiting(waiter, &why), 0);
 	assert_true(pressure_is_kernels(waiter->pressure, &not_kernel));
 	assert_string_equal(not_kernel, "");
 	assert_int_equal(loop_run(waiter->loop), 0);
 	assert_int_equal(waiter->risen, 1);
-	assert_int_equal(kernel.reads, 1); /* nobody looks */
+	assert_int_equal(kernel.reads, 2);
+	close(kernel.ends[0]);
+	close(kernel.ends[1]);
+}
+
+/* Linux 6.5 and later, without CAP_SYS_RESOURCE: the first window begins at 0. */
+static void a_trigger_that_fires_without_pressure_is_not_believed(void **state)
+{
+	struct waiter *waiter = *state;
+	struct loop_timer timer = {.expired = stop_loop, .arg = waiter->loop};
+	struct why why;
+
+	fire_trigger();
+	assert_int_equal(begin_waiting(waiter, &why), 0);
+	loop_timer_set(waiter->loop, &timer, loop_now_ns() + 20 * NS_PER_MS);
+	assert_int_equal(loop_run(waiter->loop), 0);
+	assert_true(kernel.reads > 2);
+	assert_int_equal(waiter->risen, 0);
+	kernel.total_us += 300000; /* then it comes */
+	assert_int_equal(loop_run(waiter->loop), 0);
+	assert_int_equal(waiter->risen, 1);
+	close(kernel.ends[0]);
+	close(kernel.ends[1]);
+}
+
+/* After some windows without an event nobody looks any more; what came since is of the last window.
+ */
+static void a_trigger_that_was_silent_is_relied_on(void **state)
+{
+	struct waiter *waiter = *state;
+	struct loop_timer timer = {.expired = stop_loop, .arg = waiter->loop};
+	struct why why;
+	unsigned reads;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, kernel.ends) < 0)
+		fail();
+	assert_int_equal(begin_waiting(waiter, &why), 0);
+	do {
+		reads = kernel.reads;
+		loop_timer_set(waiter->loop, &timer, loop_now_ns() + 800 * NS_PER_MS);
+		assert_int_equal(loop_run(waiter->loop), 0);
+	} while (kernel.reads > reads);
+	assert_int_equal(waiter->risen, 0);
+	if (send(kernel.ends[1], "x", 1, MSG_OOB) < 0)
+		skip(); /* before Linux 5.15 */
+	kernel.total_us += 300000;
+	assert_int_equal(loop_run(waiter->loop), 0);
+	assert_int_equal(waiter->risen, 1);
 	close(kernel.ends[0]);
 	close(kernel.ends[1]);
 }
@@ -236,6 +290,8 @@ int main(void)
 		WAITER(too_little_pressure_is_looked_at_on_and_on),
 		WAITER(a_file_that_can_not_be_read_any_more_ends_the_looking),
 		WAITER(the_kernel_tells_by_an_urgent_event),
+		WAITER(a_trigger_that_fires_without_pressure_is_not_believed),
+		WAITER(a_trigger_that_was_silent_is_relied_on),
 		WAITER(an_error_of_the_kernels_trigger_ends_it_once),
 		WAITER(what_can_not_be_opened_is_said),
 	};
