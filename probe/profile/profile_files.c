@@ -21,6 +21,7 @@ struct files {
 	struct profile *profile;
 	struct profile *plain; /* multi_instance: a copy without places, which the nodes are of */
 	struct params params;
+	bool before; /* files_write() */
 	void (*done)(void *arg, const struct files_result *result);
 	void *arg;
 	struct files_result result;
@@ -127,7 +128,7 @@ struct picture_job {
 	struct params params;
 	const char *probe;
 	char comm[64];
-	bool of_all;
+	bool of_all, before;
 	int pid;
 	time_t until;
 	uint64_t weight;
@@ -147,7 +148,8 @@ static void writing_run(struct job *job)
 		.pid = writing->pid,
 		.until = writing->until,
 		.extension = ".svg",
-		.latest = "latest.svg",
+		.latest = writing->before ? NULL : "latest.svg",
+		.before = writing->before,
 	};
 
 	writing->svg_error = store_write(&writing->roots, writing->params.svg_dir, &entry,
@@ -256,6 +258,7 @@ static void picture_rendered(void *arg, struct render *render)
 	writing->probe = folder_of(files);
 	writing->until = (time_t)(files->profile->until / (int64_t)NS_PER_S);
 	writing->weight = render->total;
+	writing->before = files->before;
 	writing->of_all = !files->params.multi_instance;
 	if (!writing->of_all) {
 		const struct profile_process *process = &files->processes[files->next - 1];
@@ -338,7 +341,7 @@ static void listing_free(struct job *job)
 }
 
 int files_write(const struct files_setup *setup, struct profile *profile,
-		const struct params *params,
+		const struct params *params, bool before,
 		void (*done)(void *arg, const struct files_result *result), void *arg)
 {
 	struct files *files = calloc(1, sizeof(*files));
@@ -352,6 +355,7 @@ int files_write(const struct files_setup *setup, struct profile *profile,
 	files->setup = setup;
 	files->profile = profile_ref(profile);
 	files->params = *params;
+	files->before = before;
 	files->result.params = &files->params;
 	files->result.svg_found = strlen(params->svg_dir);
 	files->result.flame_found = strlen(params->flame_dir);

@@ -45,10 +45,11 @@ struct files_result {
 };
 
 /*
- * Writes the files. Calls done() on the loop's thread, and holds a reference to the profile until
+ * Writes the files; `before`: of what was before something, which their names say, and latest.svg
+ * doesn't lead to. Calls done() on the loop's thread, and holds a reference to the profile until
  * then. Logs and counts failures. A profile without weight makes no file. Returns 0, or -ENOMEM:
  * done() won't be called.
  */
 int files_write(const struct files_setup *setup, struct profile *profile,
-		const struct params *params,
+		const struct params *params, bool before,
 		void (*done)(void *arg, const struct files_result *result), void *arg);

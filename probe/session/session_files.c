@@ -100,7 +100,7 @@ static void write_files(struct session *session, struct profile *profile,
 {
 	if (profile->weight)
 		cleaner_note_use(session->cleaner, params->svg_dir, params->flame_dir);
-	if (files_write(&session->setup.files, profile, params, note_written, session) == 0)
+	if (files_write(&session->setup.files, profile, params, false, note_written, session) == 0)
 		session->writing++;
 	else
 		lose_period(session, profile);

@@ -83,12 +83,14 @@ bool filename_process(const char *name, int *pid)
 	return *pid > 0 && *dash == '\0';
 }
 
-/* Whether `at` is the rest of a name behind its time: the pid, and "-2", "-3" … where the name was
- * taken (perhaps twice, for the second file of a profile), and the extension. */
+/* Whether `at` is the rest of a name behind its time: the pid, perhaps "-before", and "-2", "-3" …
+ * where the name was taken (perhaps twice, for the second file of a profile), and the extension. */
 static bool is_tail(const char *at, int pid, const char *extension)
 {
 	if (pid && take_suffix(&at) != pid)
 		return false;
+	if (strncmp(at, FILENAME_BEFORE, strlen(FILENAME_BEFORE)) == 0)
+		at += strlen(FILENAME_BEFORE);
 	for (int i = 0; i < 2; i++) {
 		if (*at == '-' && take_suffix(&at) < 2)
 			return false;
@@ -114,6 +116,11 @@ bool filename_profile(const char *name, int pid, const char *extension, int64_t 
 	}
 	*moment = day * DAY_S + hour * 3600 + minute * 60 + second;
 	return true;
+}
+
+bool filename_is_before(const char *name)
+{
+	return strstr(name, FILENAME_BEFORE) != NULL;
 }
 
 int64_t filename_moment(time_t time)

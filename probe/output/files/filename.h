@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <time.h>
 
-#define DAY_S 86400
+#define DAY_S		86400
+#define FILENAME_BEFORE "-before" /* in the name of a profile of what was before something */
 
 /* Parses "2026-11-21"; *day: days since 1970-01-01. False: another name. */
 bool filename_date(const char *name, int64_t *day);
@@ -18,9 +19,12 @@ bool filename_date(const char *name, int64_t *day);
 /* Parses "<comm>-<pid>", comm as store_safe_name() makes it. False: another name. */
 bool filename_process(const char *name, int *pid);
 
-/* Parses "<date>-<time>[±hhmm][-<pid>][-2]<extension>"; pid 0: the name has no pid. False: another
- * name. */
+/* Parses "<date>-<time>[±hhmm][-<pid>][-before][-2]<extension>"; pid 0: the name has no pid. False:
+ * another name. */
 bool filename_profile(const char *name, int pid, const char *extension, int64_t *moment);
+
+/* Returns whether such a name has FILENAME_BEFORE. */
+bool filename_is_before(const char *name);
 
 /* Returns the moment of `time`, in the present time zone. */
 int64_t filename_moment(time_t time);

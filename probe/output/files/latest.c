@@ -37,6 +37,7 @@ static bool newest_of_day(int fd, int pid, char name[NAME_MAX + 1], int64_t *new
 		int64_t moment;
 
 		if (!filename_profile(entry->d_name, pid, ".svg", &moment) || moment < *newest ||
+		    filename_is_before(entry->d_name) ||
 		    (found && moment == *newest && !is_newer(entry->d_name, name)))
 			continue;
 		*newest = moment;

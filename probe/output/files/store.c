@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "output/files/filename.h"
 
 int store_roots_copy(struct store_roots *to, const struct store_roots *from)
 {
@@ -270,6 +271,7 @@ struct store_place {
 
 static void find_place(const struct store_entry *entry, struct store_place *place, char stem[128])
 {
+	const char *before = entry->before ? FILENAME_BEFORE : "";
 	char moment[64], instance[64];
 
 	store_time_name(entry->until, moment, sizeof(moment));
@@ -277,14 +279,14 @@ static void find_place(const struct store_entry *entry, struct store_place *plac
 	if (!entry->comm) {
 		snprintf(place->folder, sizeof(place->folder), "%s", entry->probe);
 		if (!stem[0])
-			snprintf(stem, 128, "%s", moment);
+			snprintf(stem, 128, "%s%s", moment, before);
 		return;
 	}
 	store_safe_name(entry->comm, instance, sizeof(instance));
 	snprintf(place->folder, sizeof(place->folder), "%s/%s-%d", entry->probe, instance,
 		 entry->pid);
 	if (!stem[0])
-		snprintf(stem, 128, "%s-%d", moment, entry->pid);
+		snprintf(stem, 128, "%s-%d%s", moment, entry->pid, before);
 }
 
 int store_write(const struct store_roots *roots, const char *folder,

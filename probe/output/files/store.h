@@ -5,6 +5,8 @@
  *	<svg_dir>/<probe>/<YYYY-MM-DD>/<YYYY-MM-DD-HH-MM-SS>.svg
  *	<svg_dir>/<probe>/<comm>-<pid>/<YYYY-MM-DD>/<YYYY-MM-DD-HH-MM-SS>-<pid>.svg
  *
+ * A profile of what was before something has "-before" behind the time (and the pid).
+ *
  * The folded text has the same relative path below flame_dir. Names have local time; in the hour
  * that the end of summer time repeats, the UTC offset is appended. Folders are opened anew for each
  * file, and made if they are missing. Any thread; all but store_split_path() and the functions for
@@ -69,6 +71,7 @@ struct store_entry {
 	time_t until;	       /* end of the profile */
 	const char *extension; /* ".svg" */
 	const char *latest;    /* name of a link to the newest file, beside the dates; NULL: none */
+	bool before;	       /* the name has FILENAME_BEFORE */
 };
 
 /*

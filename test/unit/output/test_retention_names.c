@@ -21,6 +21,9 @@ static void names_are_read_back(void **state)
 		{"2026-11-21-12-00-00-2.svg", 0, NOW},
 		{"2026-11-21-12-00-00-1000.svg", 0, NOW},
 		{"2026-11-21-12-00-00-2-2.svg", 0, NOW},
+		{"2026-11-21-12-00-00-before.svg", 0, NOW},
+		{"2026-11-21-12-00-00-before-2.svg", 0, NOW},
+		{"2026-11-21-12-00-00-0330-42-before-3.svg", 42, NOW},
 		{"2026-11-21-12-00-00+0200.svg", 0, NOW},
 		{"2026-11-21-12-00-00-0330.svg", 0, NOW},
 		{"2026-11-21-12-00-00+0200-2.svg", 0, NOW},
@@ -68,6 +71,9 @@ static const char *const almost[] = {
 	"2026-01-01-12-00-00+9900.svg",
 	"2026-01-01-12-00-00-99999999999999999999.svg",
 	"2026-01-01-12-00-00-before-the-fix.svg",
+	"2026-01-01-12-00-00-2-before.svg",
+	"2026-01-01-12-00-00-before-before.svg",
+	"2026-01-01-12-00-00-before-.svg",
 	"0026-01-01-12-00-00.svg",
 	"2026-01-01-12-00-00.SVG",
 	"report.svg",
@@ -277,6 +283,7 @@ static void the_link_to_the_newest_never_leads_nowhere(void **state)
 		put(&folder, path, 1);
 	}
 	put(&folder, "svg/offcpu/2026-11-19/2026-11-19-14-00-00.svg", 1);
+	put(&folder, "svg/offcpu/2026-11-20/2026-11-20-14-00-00-before.svg", 1);
 	assert_int_equal(
 		symlinkat("2026-01-01/2026-01-01-12-00-00.svg", folder.fd, "svg/oncpu/latest.svg"),
 		0);

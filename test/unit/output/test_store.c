@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "output/files/filename.h"
 #include "output/files/store.h"
 
 /* Europe/Berlin and Australia/Lord_Howe, written out: tzdata may be missing. */
@@ -215,6 +216,31 @@ static void files_lie_where_the_contract_says(void **state)
 	folder_assert_content(&folder, "oncpu/2026-10-25/2026-10-25-03-00-00-2.folded", "text");
 }
 
+static void what_was_before_says_so_in_its_name(void **state)
+{
+	_cleanup_folder_ struct folder folder;
+	struct store_entry entry = {
+		.probe = "oncpu", .until = BACK + 7200, .extension = ".svg", .before = true};
+	char stem[128] = "";
+	int64_t moment;
+
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	tzset();
+	folder_make(&folder);
+	assert_int_equal(write_one(&folder, &entry, "one", stem), 0);
+	folder_assert_content(&folder, "oncpu/2026-10-25/2026-10-25-03-00-00-before.svg", "one");
+	stem[0] = '\0';
+	entry.comm = "x";
+	entry.pid = 42;
+	assert_int_equal(write_one(&folder, &entry, "two", stem), 0);
+	folder_assert_content(&folder, "oncpu/x-42/2026-10-25/2026-10-25-03-00-00-42-before.svg",
+			      "two");
+	assert_true(filename_profile("2026-10-25-03-00-00-42-before.svg", 42, ".svg", &moment));
+	assert_true(filename_is_before("2026-10-25-03-00-00-42-before.svg"));
+	assert_false(filename_is_before("2026-10-25-03-00-00-42.svg"));
+}
+
 static void a_process_has_a_folder_of_its_own(void **state)
 {
 	_cleanup_folder_ struct folder folder;
@@ -302,6 +328,7 @@ int main(void)
 		cmocka_unit_test(a_root_may_end_in_slashes_and_the_longest_counts),
 		cmocka_unit_test(a_link_below_a_root_is_eloop),
 		cmocka_unit_test(files_lie_where_the_contract_says),
+		cmocka_unit_test(what_was_before_says_so_in_its_name),
 		cmocka_unit_test(a_process_has_a_folder_of_its_own),
 		cmocka_unit_test(a_check_makes_nothing_and_says_what_is_wrong),
 		cmocka_unit_test(what_was_made_of_a_path_is_removed_as_far_as_it_is_empty),

@@ -13,10 +13,10 @@
 #define SERVER "http://127.0.0.1:1"
 
 int __real_files_write(const struct files_setup *setup, struct profile *profile,
-		       const struct params *params,
+		       const struct params *params, bool before,
 		       void (*done)(void *arg, const struct files_result *result), void *arg);
 int __wrap_files_write(const struct files_setup *setup, struct profile *profile,
-		       const struct params *params,
+		       const struct params *params, bool before,
 		       void (*done)(void *arg, const struct files_result *result), void *arg);
 int __real_render_submit(struct worker *bulk, const struct render *question);
 int __wrap_render_submit(struct worker *bulk, const struct render *question);
@@ -34,10 +34,11 @@ static unsigned fails_new; /* the one call of the loop's thread that fails; 0: n
 static pthread_t loop_thread;
 
 int __wrap_files_write(const struct files_setup *setup, struct profile *profile,
-		       const struct params *params,
+		       const struct params *params, bool before,
 		       void (*done)(void *arg, const struct files_result *result), void *arg)
 {
-	return fails_files ? -ENOMEM : __real_files_write(setup, profile, params, done, arg);
+	return fails_files ? -ENOMEM
+			   : __real_files_write(setup, profile, params, before, done, arg);
 }
 
 int __wrap_render_submit(struct worker *bulk, const struct render *question)
