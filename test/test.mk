@@ -280,6 +280,7 @@ UNITFLAGS_test_lines := -Wl,--wrap=kill
 # It looks up its own functions, and has all of the daemon's for that.
 UNITFLAGS_test_native_real := -Wl,--whole-archive $(LIBRARY) -Wl,--no-whole-archive
 UNITFLAGS_test_preload := -Wl,--wrap=clock_gettime
+UNITFLAGS_test_pressure := $(foreach f,open arm read,-Wl,--wrap=pressure_file_$f)
 UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_sender_disk := $(foreach f,write load list,-Wl,--wrap=spool_$f)
 UNITFLAGS_test_sender_alloc := $(UNITFLAGS_test_oom)

@@ -142,6 +142,11 @@ int loop_watch_hangup(struct loop *loop, struct loop_watch *watch)
 	return add_watch(loop, watch, EPOLLRDHUP | EPOLLHUP);
 }
 
+int loop_watch_priority(struct loop *loop, struct loop_watch *watch)
+{
+	return add_watch(loop, watch, EPOLLPRI);
+}
+
 void loop_unwatch(struct loop *loop, struct loop_watch *watch)
 {
 	epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
