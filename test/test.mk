@@ -298,6 +298,7 @@ UNITFLAGS_test_session_close := $(SESSION_UNITFLAGS)
 UNITFLAGS_test_ondemand := $(SESSION_UNITFLAGS)
 UNITFLAGS_test_session_files := $(SESSION_UNITFLAGS)
 UNITFLAGS_test_session_turns := $(SESSION_UNITFLAGS)
+UNITFLAGS_test_session_trigger := $(SESSION_UNITFLAGS) $(foreach f,open close is_kernels,-Wl,--wrap=pressure_$f)
 UNITFLAGS_test_uploads := -Wl,--wrap=sender_add
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
 UNITFLAGS_test_cgroup_scan := $(UNITFLAGS_test_oom)

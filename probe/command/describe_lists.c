@@ -93,6 +93,8 @@ static void write_values(struct buf *out, const struct param *row)
 		buf_str(out, "a folder");
 	else if (row->type == PARAM_SERVER)
 		buf_str(out, "a server");
+	else if (row->type == PARAM_TRIGGER)
+		buf_str(out, "a trigger");
 	for (size_t i = 0; row->type == PARAM_CHOICE && row->choices[i]; i++)
 		buf_printf(out, "%s`%s`", i ? ", " : "", row->choices[i]);
 }

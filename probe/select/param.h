@@ -13,18 +13,20 @@
 #include "select/spec.h"
 
 enum param_type {
-	PARAM_NUMBER, /* int64_t */
-	PARAM_FOLDER, /* char[bytes], a folder for output */
-	PARAM_SERVER, /* char[bytes], a server for uploads */
-	PARAM_CHOICE, /* int64_t: number of an entry of `choices`; in bodies the entry's text */
-	PARAM_EVENTS, /* the probes that a user defines, `bytes` of struct event_settings each in
-			 its union probe_settings; in bodies an object of texts by name */
+	PARAM_NUMBER,  /* int64_t */
+	PARAM_FOLDER,  /* char[bytes], a folder for output */
+	PARAM_SERVER,  /* char[bytes], a server for uploads */
+	PARAM_TRIGGER, /* char[bytes], a trigger by pressure, or "" */
+	PARAM_CHOICE,  /* int64_t: number of an entry of `choices`; in bodies the entry's text */
+	PARAM_EVENTS,  /* the probes that a user defines, `bytes` of struct event_settings each in
+			  its union probe_settings; in bodies an object of texts by name */
 };
 
 /* What a changed parameter changes. */
 enum param_scope {
 	PARAM_OF_FILES,	  /* what is collected, and its files: a period ends */
 	PARAM_OF_UPLOADS, /* where to and how windows are sent */
+	PARAM_OF_START,	  /* when collecting begins */
 };
 
 struct param {

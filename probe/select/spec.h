@@ -11,8 +11,9 @@
 #include "bpf/shared/probe.h"
 #include "select/snooper.h"
 
-#define SPEC_PATH_MAX	1024
-#define SPEC_SERVER_MAX 256
+#define SPEC_PATH_MAX	 1024
+#define SPEC_SERVER_MAX	 256
+#define SPEC_TRIGGER_MAX 1100
 
 /* Where Java's frames come from. */
 enum java_source {
@@ -68,6 +69,7 @@ struct params {
 	int64_t pyroscope_api; /* enum pyroscope_api */
 	char svg_dir[SPEC_PATH_MAX];
 	char flame_dir[SPEC_PATH_MAX];
+	char trigger[SPEC_TRIGGER_MAX]; /* pressure/pressure_text.h; "": none */
 	union probe_settings probes[PROBE_COUNT];
 	struct sched_params sched;
 	struct proc_params proc;

@@ -14,6 +14,7 @@
 
 static int reconcile_probes(struct session *session, struct why *why);
 static void period_ends(void *arg);
+static void close_window(struct session *session, bool parting);
 
 int session_new(struct session **ret, const struct session_setup *setup, struct why *why)
 {
@@ -53,6 +54,7 @@ void session_free(struct session *session)
 		return;
 	loop_timer_cancel(session->setup.loop, &session->period);
 	loop_timer_cancel(session->setup.loop, &session->window);
+	session_end_trigger(session);
 	if (session->subscriber)
 		engine_unsubscribe(session->setup.engine, session->subscriber);
 	for (int i = 0; i < PROBE_COUNT; i++) {
@@ -96,10 +98,26 @@ static void arm_period(struct session *session, uint64_t from_ns)
 		       from_ns + (uint64_t)session->applied.svg_period_s * NS_PER_S);
 }
 
+/* Ends the period for which the trigger fired; the session waits again. */
+static void end_fired(struct session *session)
+{
+	struct why why;
+
+	session->trigger.fired = false;
+	if (session->phase == SESSION_RUNNING)
+		close_window(session, false);
+	else if (session->phase == SESSION_STOPPED && reconcile_probes(session, &why) < 0)
+		log_error("flamegraph can't wait for its trigger: %s", why.text);
+}
+
 static void period_ends(void *arg)
 {
 	struct session *session = arg;
 
+	if (session->trigger.fired) {
+		end_fired(session);
+		return;
+	}
 	arm_period(session, session->period.at_ns); /* from when it was due: no drift */
 	engine_drain(session->setup.engine, period_read, session);
 }
@@ -112,7 +130,7 @@ static bool has_params(const struct session *session, const struct params *param
 
 static uint32_t wanted_probes(const struct session *session)
 {
-	return session->wanted.running ? session->wanted.probes : 0;
+	return session->wanted.running && !session_waits(session) ? session->wanted.probes : 0;
 }
 
 static void tell_java(struct session *session, const struct params *params)
@@ -194,7 +212,7 @@ static void stop_session(struct session *session)
 	session->subscriber = NULL;
 	session->phase = SESSION_STOPPED;
 	session_arm_window(session, false);
-	log_info("flamegraph stopped");
+	log_info(session_waits(session) ? "flamegraph samples no more" : "flamegraph stopped");
 }
 
 /* Returns the probes (1 << enum probe) that are another event with the params that wait. */
@@ -348,13 +366,14 @@ static int add_probes(struct session *session, uint32_t more, struct why *why)
 static int reconcile_probes(struct session *session, struct why *why)
 {
 	struct engine *engine = session->setup.engine;
-	uint32_t wanted = wanted_probes(session);
 	int r = engine_set_snoopers(engine, FEATURE_FLAMEGRAPH, session->wanted.snoopers);
 
 	if (r < 0) {
 		why_set(why, "/proc can't be read: %s", strerror(-r));
 		return r;
 	}
+	session_settle_trigger(session, false);
+	uint32_t wanted = wanted_probes(session);
 	if (session->phase == SESSION_PARTING || session->phase == SESSION_TURNING) {
 		engine_set_changing(engine, wanted);
 		hold_events(session);
@@ -377,6 +396,18 @@ static int reconcile_probes(struct session *session, struct why *why)
 	return 0;
 }
 
+void session_begin_fired(struct session *session)
+{
+	struct why why;
+
+	if (reconcile_probes(session, &why) == 0)
+		return;
+	log_error("flamegraph can't run: %s", why.text);
+	/* It waits again after the time that it would have taken: a load that fails isn't cheap. */
+	loop_timer_set(session->setup.loop, &session->period,
+		       loop_now_ns() + (uint64_t)session->wanted.params.svg_period_s * NS_PER_S);
+}
+
 /* Restores the subscription after a failure, so that running sessions on demand go on. */
 static void restore_subscription(struct session *session)
 {
@@ -392,6 +423,7 @@ int session_apply(struct session *session, const struct spec *spec, struct why *
 {
 	struct spec before = session->wanted;
 	bool told = session->told, collected = session->subscriber;
+	bool fired = session->trigger.fired;
 
 	if (session->closed) {
 		why_set(why, "the daemon is stopping");
@@ -411,6 +443,7 @@ int session_apply(struct session *session, const struct spec *spec, struct why *
 		spec_done(&session->wanted);
 		session->wanted = before;
 		session->told = told;
+		session_settle_trigger(session, fired);
 		if (told)
 			restore_subscription(session);
 		return r;
@@ -425,39 +458,12 @@ int session_apply(struct session *session, const struct spec *spec, struct why *
 	return 0;
 }
 
-/* Returns whether an error is lasting: one that passes by itself is no trait of the machine. */
-static bool is_passing(int error)
-{
-	return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -EAGAIN ||
-	       error == -EBUSY || error == -EINTR || error == -ENOSPC || error == -EDQUOT;
-}
-
-const char *session_state(const struct session *session, enum probe probe, const char **why)
-{
-	struct engine_stats stats;
-
-	*why = "";
-	if (session->failure.text[0]) {
-		*why = session->failure.text;
-		return "failed";
-	}
-	if (!session->subscriber || !(wanted_probes(session) & 1u << probe))
-		return "stopped";
-	int error = engine_failure(session->setup.engine, probe, why);
-	if (error < 0 || !subscriber_profile(session->subscriber, probe))
-		return is_passing(error) ? "failed" : "unsupported";
-	*why = engine_says(session->setup.engine, probe);
-	engine_stats(session->setup.engine, &stats);
-	if (kind_get(probe)->holds && stats.allocators.arming)
-		return "arming";
-	return stats.arming ? "arming" : "running";
-}
-
 void session_close(struct session *session, void (*done)(void *arg), void *arg)
 {
 	session->closed = done;
 	session->closed_arg = arg;
 	session->wanted.running = false;
+	session_settle_trigger(session, false);
 	uploads_hurry(session->uploads);
 	if (session->phase == SESSION_RUNNING)
 		close_window(session, false);
@@ -486,18 +492,7 @@ int session_set_upload(struct session *session, const struct upload_options *opt
 	return r;
 }
 
-void session_uploads_status(const struct session *session, struct upload_status *status)
-{
-	uploads_status(session->uploads, status);
-}
-
 void session_set_retention(struct session *session, const struct retention_limits *limits)
 {
 	cleaner_set_limits(session->cleaner, limits);
-}
-
-void session_stats(const struct session *session, struct session_stats *stats)
-{
-	*stats = session->stats;
-	stats->cleaned = *cleaner_stats(session->cleaner);
 }

@@ -3,6 +3,7 @@
  * The session: the configured feature /flamegraph. Applies the last spec it was given, writes its
  * files, and keeps the profile of the period before for GET. Loop thread only. A state machine:
  *
+ *	idle --running, with a trigger--> waits --pressure--> collecting, for one period --> waits
  *	idle --running--> collecting --period's end--> files are written, collecting goes on
  *	collecting --params changed or stopped--> closing: window read, files written --> again
  */
@@ -13,6 +14,7 @@
 #include "history/history.h"
 #include "profile/profile_files.h"
 #include "select/spec.h"
+#include "session/session_trigger.h"
 #include "session/uploads.h"
 #include "profile/stack_choice.h"
 #include "profile/view.h"
@@ -52,10 +54,17 @@ void session_set_state(struct session *session, const char *state_dir);
 const struct spec *session_spec(const struct session *session);
 
 /*
- * Returns "running", "arming", "stopped", "unsupported" or "failed"; *why is the reason, "" if
- * there is nothing to add.
+ * Returns "running", "arming", "waiting", "stopped", "unsupported" or "failed"; *why is the reason,
+ * "" if there is nothing to add.
  */
 const char *session_state(const struct session *session, enum probe probe, const char **why);
+
+/* Fills in the status of the trigger. */
+void session_trigger(const struct session *session, struct trigger_status *status);
+
+/* Returns the probes (1 << enum probe) that begin to collect, or go on, once `spec` is applied:
+ * none of one whose trigger has to fire first. */
+uint32_t session_begins(const struct session *session, const struct spec *spec);
 
 struct session_question {
 	enum probe probe;
@@ -113,6 +122,7 @@ struct session_stats {
 	uint64_t files_causes[FILES_CAUSES]; /* files that failed, by cause */
 	uint64_t unwritten;		     /* weight of the failed files */
 	char last_failure[512];		     /* a sentence; "": there was none */
+	struct trigger_stats trigger;
 };
 void session_stats(const struct session *session, struct session_stats *stats);
 

@@ -95,12 +95,12 @@ static bool is_held_now(const struct holding_files *files)
 	       subscriber_profile(session->subscriber, kind_of_heap());
 }
 
-static void write_files(struct session *session, struct profile *profile,
-			const struct params *params)
+void session_write_files(struct session *session, struct profile *profile,
+			 const struct params *params, bool before)
 {
 	if (profile->weight)
 		cleaner_note_use(session->cleaner, params->svg_dir, params->flame_dir);
-	if (files_write(&session->setup.files, profile, params, false, note_written, session) == 0)
+	if (files_write(&session->setup.files, profile, params, before, note_written, session) == 0)
 		session->writing++;
 	else
 		lose_period(session, profile);
@@ -115,7 +115,7 @@ static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
 		if (profiles[view] && is_held_now(files))
 			session_keep(session, profiles[view]);
 		if (profiles[view] && profiles[view]->weight)
-			write_files(session, profiles[view], &files->params);
+			session_write_files(session, profiles[view], &files->params, false);
 	}
 	free(files);
 	end_reading(session, error);
@@ -159,8 +159,8 @@ void session_rotate(struct session *session, uint32_t probes)
 			write_held(session);
 		profile_unref(session->previous[probe]);
 		session->previous[probe] = profile;
-		write_files(session, profile, &session->applied);
+		session_write_files(session, profile, &session->applied, false);
 		if (profile->second && profile->second->weight)
-			write_files(session, profile->second, &session->applied);
+			session_write_files(session, profile->second, &session->applied, false);
 	}
 }

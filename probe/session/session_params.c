@@ -82,6 +82,11 @@ static const struct param rows[] = {
 		 "(`view=time`)"},
 	{"event_min_us", NUMBER(event_min_us), .max = 3600000000LL, .unit = "us",
 	 .help = "with `event_time`, only calls that take that long are counted"},
+	{"trigger", TEXT(PARAM_TRIGGER, trigger), .text = "", .scope = PARAM_OF_START,
+	 .help = "`RESOURCE some STALL_US WINDOW_US [CGROUP]`, such as `cpu some 300000 2000000`: "
+		 "the probes wait for that [pressure](#trigger), then run for one `svg_period`. "
+		 "`RESOURCE`: `cpu`, `memory` or `io`. `full` in the place of `some`: all tasks are "
+		 "stalled at once"},
 };
 
 /* clang-format on */

@@ -36,6 +36,7 @@ static const struct metrics_owner rooms[] = {
 	OWNER(history_measures, history),
 	OWNER_OF_ALL(anomaly_measures),
 	OWNER_OF_ALL(process_anomaly_measures),
+	OWNER(trigger_measures, files.trigger),
 	OWNER(unwind_measures, engine.targets.tables),
 	OWNER_OF_ALL(held_measures),
 	OWNER(heap_measures, engine.live_heap),

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "pressure/pressure_text.h"
 #include "upload/http/destination.h"
 #include "upload/http/server_url.h"
 
@@ -127,6 +128,30 @@ static int take_choice(struct request *request, const struct param *param, const
 			      param->name, value->valuestring, all);
 }
 
+/* Reads a trigger, and warns of one that can't fire. */
+static int check_trigger(struct request *request, const struct param *param, const char *text)
+{
+	struct pressure_text read;
+	struct why wrong;
+
+	if (!text[0])
+		return 0;
+	if (pressure_text_read(&read, text, &wrong) < 0) {
+		notes_explain(request->notes,
+			      "params.%s %.200s: %.400s. It is RESOURCE some|full STALL_US "
+			      "WINDOW_US [CGROUP], such as cpu some 300000 2000000",
+			      param->name, text, wrong.text);
+		return request_refuse(request, "params.%s invalid value: %.900s", param->name,
+				      wrong.text);
+	}
+	if (pressure_text_is_idle(&read))
+		notes_warn(request->notes,
+			   "params.%s never fires: \"full\" of the whole host's cpu is always 0; "
+			   "name a cgroup, or say some",
+			   param->name);
+	return 0;
+}
+
 static int take_text(struct request *request, const struct param *param, const cJSON *value)
 {
 	char *to = param_text(param, &request->spec->params);
@@ -157,6 +182,8 @@ static int take_text(struct request *request, const struct param *param, const c
 		return request_refuse(request,
 				      "params.%s %s is not in upload.allow of the conf file",
 				      param->name, text);
+	if (param->type == PARAM_TRIGGER && check_trigger(request, param, text) < 0)
+		return -EINVAL;
 	if (param->type == PARAM_SERVER)
 		server_url_show(text, to, param->bytes);
 	else

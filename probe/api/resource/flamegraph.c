@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "api/status/saved_spec.h"
 #include "api/resource/puts.h"
@@ -87,6 +88,16 @@ bool flamegraph_read(const struct services *services, char *data, size_t bytes, 
 	return true;
 }
 
+/* Warns if the trigger that is to be waited for can't be. */
+static void warn_trigger(const struct services *services, struct notes *notes)
+{
+	struct trigger_status status;
+
+	session_trigger(services->flamegraph, &status);
+	if (strcmp(status.state, "failed") == 0 || strcmp(status.state, "unsupported") == 0)
+		notes_warn(notes, "params.trigger can't fire now: %.200s", status.reason);
+}
+
 void flamegraph_apply(const struct services *services, const struct spec *spec,
 		      struct answer *answer, void (*ready)(void *arg), void *arg)
 {
@@ -100,6 +111,7 @@ void flamegraph_apply(const struct services *services, const struct spec *spec,
 	}
 	log_info("PUT /flamegraph: new config takes effect, state %s",
 		 spec->running ? "running" : "stopped");
+	warn_trigger(services, &answer->notes);
 	answer_log_warnings(answer, "PUT /flamegraph");
 	answer_taken(answer);
 	if (ready && engine_when_armed(services->engine, ready, arg)) {
@@ -132,7 +144,7 @@ uint32_t flamegraph_begins(char *data, size_t bytes)
 	struct why why;
 	int r = spec_read_unbounded(&flamegraph_rules, data, bytes, &spec, &why);
 
-	return r == 0 && spec.running ? spec.probes : 0;
+	return r == 0 && spec.running && !spec.params.trigger[0] ? spec.probes : 0;
 }
 
 int flamegraph_restore(const struct services *services, const cJSON *saved, bool same_boot,

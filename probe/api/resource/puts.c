@@ -146,9 +146,11 @@ static void apply_put(struct put *put)
 /* Applies the body that was read, at once or when its BPF objects are loaded. */
 static void load_put(struct put *put)
 {
-	put->is_loading = put->ready && put->spec.running &&
-			  engine_prepare(put->services->engine, put->spec.probes,
-					 put->spec.snoopers, put_loaded, put);
+	uint32_t probes = session_begins(put->services->flamegraph, &put->spec);
+
+	put->is_loading =
+		put->ready && probes &&
+		engine_prepare(put->services->engine, probes, put->spec.snoopers, put_loaded, put);
 	if (!put->is_loading)
 		apply_put(put);
 }

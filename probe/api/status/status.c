@@ -181,6 +181,21 @@ static void add_history(struct json *json, const struct history_stats *stats)
 	json_object_end(json);
 }
 
+static void add_trigger(struct json *json, const struct figures *figures, const struct spec *spec)
+{
+	struct trigger_status status;
+
+	session_trigger(figures->services->flamegraph, &status);
+	json_object(json, "trigger");
+	json_text(json, "state", status.state);
+	json_text(json, "text", spec->params.trigger);
+	json_text(json, "waits_for", status.waits_for);
+	json_text(json, "how", status.how);
+	json_text(json, "reason", status.reason);
+	measures_json(json, &trigger_measures, &figures->files.trigger);
+	json_object_end(json);
+}
+
 /* Says whether /metrics has the series by process, or why not. */
 static void process_counters(const struct times_state *state, struct why *says)
 {
@@ -244,6 +259,7 @@ void status_flamegraph(struct json *json, const struct services *services, const
 	json_text(json, "process_counters", counters.text);
 	add_files(json, &figures.files);
 	add_history(json, &figures.history);
+	add_trigger(json, &figures, spec);
 	status_runtimes(json, &figures);
 	measures_json(json, &symbol_measures, &stats->files);
 	measures_json_object(json, &job_measures, stats);

@@ -26,7 +26,8 @@ void status_answer(struct answer *answer, const struct services *services,
  *
  *	"probes": { "oncpu": { "state", "reason" } }, "process_counters", "files": { "last_failure"
  *}, "processes": [{ "pid", "comm", "runtime", "container", "truncated": {cause: n} }],
- *	"ended": [{ "comm", "processes", "truncated": {cause: n} }], "upload"
+ *	"ended": [{ "comm", "processes", "truncated": {cause: n} }], "upload",
+ *	"trigger": { "state", "text", "waits_for", "how", "reason" }
  */
 void status_flamegraph(struct json *json, const struct services *services, const struct spec *spec);
 

@@ -145,6 +145,16 @@ static void files(void **state)
 	assert_keys(&cleaner_measures, &cleaner, "\"removed\":3,\"remove_failed\":5");
 }
 
+static void the_trigger(void **state)
+{
+	const struct trigger_stats stats = {.fired = 3, .last_fired = 7 * (int64_t)NS_PER_S + 5};
+
+	(void)state;
+	assert_lines(&trigger_measures, &stats,
+		     "trigger_fired_total 3\ntrigger_last_fired_timestamp_seconds 7\n");
+	assert_keys(&trigger_measures, &stats, "\"fired\":3,\"last_fired\":7");
+}
+
 static void history(void **state)
 {
 	const struct history_stats stats = {
@@ -507,6 +517,7 @@ int main(void)
 		cmocka_unit_test(the_loop),
 		cmocka_unit_test(names_of_functions),
 		cmocka_unit_test(files),
+		cmocka_unit_test(the_trigger),
 		cmocka_unit_test(history),
 		cmocka_unit_test(unwind_tables),
 		cmocka_unit_test(memory),

@@ -280,6 +280,43 @@ static void later_puts_replace_cmd_and_snoopers_and_merge_params(void **state)
 	assert_int_equal(third.spec.params.perf_sample_period_ms, 20);
 }
 
+static void a_trigger_is_read_and_what_is_wrong_with_one_is_said(void **state)
+{
+	_cleanup_outcome_ struct outcome right, wrong, none;
+
+	(void)state;
+	request_text(&right, NULL, PARAMS("\"trigger\":\"cpu some 300000 2000000 /a b\""));
+	assert_int_equal(right.result, 0);
+	assert_string_equal(right.spec.params.trigger, "cpu some 300000 2000000 /a b");
+	assert_int_equal(right.notes.count, 0);
+	request_text(&wrong, &right.spec, PARAMS("\"trigger\":\"cpu some 300000 1\""));
+	assert_int_equal(wrong.result, -EINVAL);
+	assert_string_equal(wrong.why.text,
+			    "params.trigger invalid value: word 4, 1, must be the window in "
+			    "microseconds, from 500000 to 10000000");
+	assert_string_equal(wrong.notes.detail,
+			    "params.trigger cpu some 300000 1: word 4, 1, must be the window in "
+			    "microseconds, from 500000 to 10000000. It is RESOURCE some|full "
+			    "STALL_US WINDOW_US [CGROUP], such as cpu some 300000 2000000");
+	assert_refused(NULL, PARAMS("\"trigger\":7"), "params.trigger invalid data type");
+	request_text(&none, &right.spec, PARAMS("\"trigger\":\"\""));
+	assert_int_equal(none.result, 0);
+	assert_string_equal(none.spec.params.trigger, "");
+}
+
+static void a_trigger_that_can_not_fire_is_warned_of(void **state)
+{
+	_cleanup_outcome_ struct outcome outcome;
+
+	(void)state;
+	request_text(&outcome, NULL, PARAMS("\"trigger\":\"cpu full 1 500000\""));
+	assert_int_equal(outcome.result, 0);
+	assert_int_equal(outcome.notes.count, 1);
+	assert_string_equal(outcome.notes.warnings[0],
+			    "params.trigger never fires: \"full\" of the whole host's cpu is "
+			    "always 0; name a cgroup, or say some");
+}
+
 static void on_an_error_nothing_has_changed(void **state)
 {
 	_cleanup_outcome_ struct outcome before, kept;
@@ -497,6 +534,8 @@ int main(void)
 		cmocka_unit_test(jfr_has_its_condition),
 		cmocka_unit_test(the_first_put_stands_on_the_defaults),
 		cmocka_unit_test(later_puts_replace_cmd_and_snoopers_and_merge_params),
+		cmocka_unit_test(a_trigger_is_read_and_what_is_wrong_with_one_is_said),
+		cmocka_unit_test(a_trigger_that_can_not_fire_is_warned_of),
 		cmocka_unit_test(on_an_error_nothing_has_changed),
 		cmocka_unit_test(ranges_hold_at_their_ends),
 		cmocka_unit_test(a_key_given_twice_counts_by_its_last_value),

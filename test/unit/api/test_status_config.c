@@ -17,7 +17,7 @@
 	"\"pyroscope_server\":\"\",\"pyroscope_api\":\"push\","                                    \
 	"\"svg_dir\":\"/var/log/stackprobe/stacktrace\","                                          \
 	"\"flame_dir\":\"/var/log/stackprobe/flamegraph\",\"aggregate_by_cpu\":0,"                 \
-	"\"events\":{},\"event_time\":0,\"event_min_us\":0,\"minblock\":50,"
+	"\"events\":{},\"event_time\":0,\"event_min_us\":0,\"trigger\":\"\",\"minblock\":50,"
 #define UNTOUCHED_TOO                                                                              \
 	"\"offcpu_state\":\"sd\",\"offcpu_split\":0,\"offcpu_depth\":256,"                         \
 	"\"mem_fault_bytes\":65536,\"mem_sample_bytes\":524288,"                                   \
