@@ -37,6 +37,7 @@
 #define OPTION_COMPARE	    264
 #define OPTION_HEADER	    265
 #define OPTION_NORMALIZE    266
+#define OPTION_TRIGGER	    267
 
 static const char usage[] =
 	"Usage: stackprobe record [OPTION]... -p PID[,PID]... | -t TID[,TID]...\n"
@@ -62,6 +63,8 @@ static const char usage[] =
 	"                           end, theirs or the recording's, of what they got; peak:\n"
 	"                           inuse when it was largest, looked at once a second\n"
 	"  -d, --duration SECONDS   end after that time, fractions allowed\n"
+	"      --trigger TEXT       begin when tasks are stalled for so long, as in a PUT:\n"
+	"                           \"cpu some 300000 2000000\"; not with a command\n"
 	"  -F, --frequency HZ       samples a second of each busy CPU, 1 to 1000 (default 100)\n"
 	"  -o, --output FILE        .svg, .html, .folded, .json, .jsonl or .pb.gz\n"
 	"                           (default " DEFAULT_PATH
@@ -268,6 +271,15 @@ static int take_frequency(struct record_options *options, const char *text)
 	return GO_ON;
 }
 
+static int take_trigger(struct record_options *options, const char *text)
+{
+	struct why why;
+
+	options->waits = true;
+	return pressure_text_read(&options->trigger, text, &why) < 0 ? usage_error(why.text, text)
+								     : GO_ON;
+}
+
 /* Says the result of record_wishes_…() in the words of this file. */
 static int wish_status(int status)
 {
@@ -295,6 +307,8 @@ static int take_option(struct record_options *options, int c)
 	case OPTION_NORMALIZE:
 		options->normalize = true;
 		return GO_ON;
+	case OPTION_TRIGGER:
+		return take_trigger(options, optarg);
 	case OPTION_HEADER:
 		options->header = true;
 		return GO_ON;
@@ -419,6 +433,9 @@ static int check_record_options(struct record_options *options)
 
 	if (r != GO_ON)
 		return r;
+	if (options->waits && options->command)
+		return usage_error("a command begins at once: --trigger takes processes that run",
+				   NULL);
 	r = record_view_choose(options);
 	if (r != GO_ON)
 		return r;
@@ -487,6 +504,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 		{"compare", required_argument, NULL, OPTION_COMPARE},
 		{"normalize", no_argument, NULL, OPTION_NORMALIZE},
 		{"header", no_argument, NULL, OPTION_HEADER},
+		{"trigger", required_argument, NULL, OPTION_TRIGGER},
 		{"event", required_argument, NULL, 'e'},
 		{"view", required_argument, NULL, OPTION_VIEW},
 		{"frame-detail", required_argument, NULL, OPTION_FRAME_DETAIL},

@@ -8,6 +8,7 @@
 
 #include "command/input_text.h"
 #include "output/format/output.h"
+#include "pressure/pressure_text.h"
 #include "profile/stack_detail.h"
 #include "command/record/record_wishes.h"
 #include "select/spec.h"
@@ -21,12 +22,14 @@ struct record_options {
 	size_t ids_count;
 	pid_t *tids; /* threads of -t; `ids` are their processes */
 	size_t tids_count;
-	char **command;		     /* argv of the command, borrowed; NULL: none */
-	uint32_t probes;	     /* bit set of enum probe */
-	const char *view_name;	     /* borrowed; NULL: none was given */
-	enum view view;		     /* that view, of a probe that is recorded and has it */
-	bool peak;		     /* VIEW_INUSE when it was largest, not at the end */
-	uint64_t duration_ns;	     /* 0: no limit */
+	char **command;	       /* argv of the command, borrowed; NULL: none */
+	uint32_t probes;       /* bit set of enum probe */
+	const char *view_name; /* borrowed; NULL: none was given */
+	enum view view;	       /* that view, of a probe that is recorded and has it */
+	bool peak;	       /* VIEW_INUSE when it was largest, not at the end */
+	uint64_t duration_ns;  /* 0: no limit */
+	bool waits;	       /* the recording begins when the trigger fires */
+	struct pressure_text trigger;
 	uint64_t period_ns;	     /* sampling period */
 	struct record_wishes wishes; /* what is said in the words of a PUT … */
 	struct spec spec;	     /* … and what follows: snoopers, values of probes' params */

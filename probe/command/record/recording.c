@@ -47,6 +47,11 @@ static void end_recording(struct recording *recording)
 	if (recording->ending)
 		return;
 	recording->ending = true;
+	if (recording->pressure) { /* there is nothing to write */
+		recording_fail(recording, "nothing was recorded", "the trigger hasn't fired");
+		loop_stop(recording->core.loop);
+		return;
+	}
 	loop_timer_cancel(recording->core.loop, &recording->end);
 	loop_timer_cancel(recording->core.loop, &recording->tick);
 	progress_erase(&recording->progress);
@@ -354,10 +359,73 @@ static void processes_armed(void *arg)
 	loop_stop(recording->core.loop);
 }
 
+static int begin_sampling(struct recording *recording)
+{
+	struct why why;
+	int r = arm_processes(recording, &why);
+
+	if (r < 0) {
+		recording_fail(recording, "can't record", why.text);
+		return r;
+	}
+	recording->began_ns = recording->peak.began_ns = loop_now_ns();
+	return engine_when_armed(recording->core.engine, processes_armed, recording)
+		       ? 0
+		       : start_clock(recording);
+}
+
+/* ---- the trigger ---- */
+
+static void trigger_fired(void *arg)
+{
+	struct recording *recording = arg;
+
+	pressure_close(TAKE_PTR(recording->pressure));
+	if (!recording->options->quiet)
+		fputs("stackprobe: the trigger fired, the recording begins\n", stderr);
+	if (begin_sampling(recording) == 0)
+		return;
+	recording->ending = true; /* there is nothing to write */
+	loop_stop(recording->core.loop);
+}
+
+static void trigger_ended(void *arg, int error, const struct why *why)
+{
+	struct recording *recording = arg;
+
+	(void)error;
+	recording_fail(recording, "can't wait for the trigger", why->text);
+	recording->ending = true;
+	loop_stop(recording->core.loop);
+}
+
+static int wait_for_trigger(struct recording *recording)
+{
+	const struct pressure_wish wish = {recording->options->trigger, trigger_fired,
+					   trigger_ended, recording};
+	char words[PRESSURE_WORDS_BYTES];
+	const char *not_kernel;
+	struct why why;
+	int r = pressure_open(&recording->pressure, recording->core.loop, &wish, &why);
+
+	if (r < 0) {
+		recording_fail(recording, "can't wait for the trigger", why.text);
+		return r;
+	}
+	if (recording->options->quiet)
+		return 0;
+	pressure_text_say(&wish.text, words, sizeof(words));
+	fprintf(stderr, "stackprobe: waits for its trigger: %s; Ctrl-C ends that\n", words);
+	if (!pressure_is_kernels(recording->pressure, &not_kernel))
+		fprintf(stderr, "stackprobe: looks each second, as %s\n", not_kernel);
+	return 0;
+}
+
+/* ---- all of it ---- */
+
 static int begin_recording(struct recording *recording)
 {
 	struct conf conf;
-	struct why why;
 	int r = conf_init(&conf); /* for the sizes */
 
 	if (r == 0)
@@ -373,20 +441,13 @@ static int begin_recording(struct recording *recording)
 	}
 	if (view_is_held(recording->options->view) && recording->options->command)
 		engine_keep_ended(recording->core.engine);
-	r = arm_processes(recording, &why);
-	if (r < 0) {
-		recording_fail(recording, "can't record", why.text);
-		return r;
-	}
-	recording->began_ns = recording->peak.began_ns = loop_now_ns();
-	return engine_when_armed(recording->core.engine, processes_armed, recording)
-		       ? 0
-		       : start_clock(recording);
+	return recording->options->waits ? wait_for_trigger(recording) : begin_sampling(recording);
 }
 
 static void tear_down(struct recording *recording)
 {
 	core_quiet(&recording->core);
+	pressure_close(recording->pressure);
 	peak_done(&recording->peak);
 	if (recording->subscriber)
 		engine_unsubscribe(recording->core.engine, recording->subscriber);

@@ -12,6 +12,7 @@
 #include "command/record/record_options.h"
 #include "command/record/record_writer.h"
 #include "command/record/workload.h"
+#include "pressure/pressure.h"
 
 struct recording;
 
@@ -29,6 +30,7 @@ struct recording {
 	struct workload workload;	       /* the caller starts it, if there is a command */
 
 	struct core core;
+	struct pressure *pressure; /* NULL: it waits for none, or that came */
 	struct subscriber *subscriber;
 	struct loop_watch signals, exec, workload_end;
 	struct loop_timer end, tick;

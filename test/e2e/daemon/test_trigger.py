@@ -6,12 +6,13 @@ import json
 import os
 import re
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from folded import Profile
-from helpers import wait_burned, wait_for
+from helpers import BIN, wait_burned, wait_for
 
 HIERARCHIES = Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup")
 # No host is stalled on I/O for ten seconds of ten, all of its tasks at once.
@@ -249,3 +250,44 @@ def test_a_restart_waits_again(daemon):
     daemon.popen.send_signal(signal.SIGHUP)
     wait_for(lambda: "SIGHUP" in daemon.log)
     assert json.loads(daemon.get("/flamegraph").text)["status"]["trigger"]["state"] == "waiting"
+
+
+# record --trigger
+
+
+def recording(work, *args):
+    """A recording that waits, and what it has said so far."""
+    err = work / "record.err"
+    with err.open("wb") as out:
+        popen = subprocess.Popen([BIN, "record", "-o", str(work / "out.folded"), *args], stdout=out, stderr=out)
+    wait_for(lambda: "waits for its trigger: " in err.read_text() or popen.poll() is not None, why=err.read_text)
+    assert popen.poll() is None, err.read_text()
+    return popen, err
+
+
+def test_record_begins_when_it_fires(needs_bpf, work, cgroup, press, start):
+    target = start("spin", 600)
+    popen, err = recording(work, "-p", str(target.pid), "-d", "1", "--trigger", cpu_trigger(cgroup))
+    assert "some tasks stalled on cpu for 100 ms within 2000 ms" in err.read_text()
+    press()
+    assert popen.wait(60) == 0, err.read_text()
+    assert "the trigger fired, the recording begins" in err.read_text()
+    assert Profile((work / "out.folded").read_text()).total("inner_spin") > 0
+
+
+def test_a_signal_ends_the_waiting_of_record(needs_bpf, work):
+    popen, err = recording(work, "-a", "--trigger", NEVER)
+    popen.send_signal(signal.SIGINT)
+    assert popen.wait(30) == 1
+    assert "nothing was recorded: the trigger hasn't fired" in err.read_text()
+    assert not (work / "out.folded").exists()
+
+
+def test_record_says_what_is_wrong_with_a_trigger(work):
+    done = subprocess.run([BIN, "record", "-a", "--trigger", "cpu some 1"], cwd=work, capture_output=True, text=True,
+                          check=False)  # fmt: skip
+    assert done.returncode == 2 and "word 4 is missing: it must be the window" in done.stderr
+    done = subprocess.run([BIN, "record", "-a", "--trigger", "cpu some 1 500000 /there/is/no/such"], cwd=work,
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 1
+    assert "can't wait for the trigger: " in done.stderr

@@ -165,6 +165,27 @@ static void more_pids_than_there_is_room_for_are_refused(void **state)
 	record_options_done(&options);
 }
 
+static void a_trigger_is_read_and_goes_with_processes_that_run(void **state)
+{
+	char *all[] = {(char[]){"record"}, (char[]){"-a"}, (char[]){"--trigger"},
+		       (char[]){"io full 1 500000 /a"}, NULL};
+	char *command[] = {(char[]){"record"}, (char[]){"--trigger"}, (char[]){"io full 1 500000"},
+			   (char[]){"true"}, NULL};
+	char *wrong[] = {(char[]){"record"}, (char[]){"-a"}, (char[]){"--trigger=io full 1"}, NULL};
+	struct record_options options;
+
+	(void)state;
+	assert_int_equal(parse(&options, all), -1);
+	assert_true(options.waits);
+	assert_int_equal(options.trigger.on, PRESSURE_ON_IO);
+	assert_string_equal(options.trigger.cgroup, "/a");
+	record_options_done(&options);
+	assert_int_equal(parse(&options, command), 2);
+	record_options_done(&options);
+	assert_int_equal(parse(&options, wrong), 2);
+	record_options_done(&options);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +198,7 @@ int main(void)
 		cmocka_unit_test(times_and_rates_are_taken_exactly),
 		cmocka_unit_test(a_pid_that_is_named_twice_is_taken_once),
 		cmocka_unit_test(more_pids_than_there_is_room_for_are_refused),
+		cmocka_unit_test(a_trigger_is_read_and_goes_with_processes_that_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
