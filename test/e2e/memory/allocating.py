@@ -1,5 +1,6 @@
 """Test programs that know what they allocated (test/programs/heap.h), and what the views of mem_glibc
 say of them. The shape of GET's "allocator" is known here only."""
+import re
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
@@ -73,7 +74,23 @@ def wait_probed(profiler, *targets):
     for target in targets:
         wait_for(lambda pid=target.pid: allocator(profiler, pid).get("state") == "probed",
                  why=f"the allocator of {target.pid} is probed")  # fmt: skip
-    wait_for(lambda: profiler.config()["status"]["unwind"]["pending"] == 0, why="unwind tables")
+    wait_for(lambda: tables_are_there(profiler, *targets), why="unwind tables")
+
+
+def code_files(target):
+    """The files whose code it has mapped."""
+    lines = [line.split(maxsplit=5) for line in Path(f"/proc/{target.pid}/maps").read_text().splitlines()]
+    return {line[5] for line in lines if "x" in line[1] and line[5:] and line[5].startswith("/")}
+
+
+def tables_are_there(profiler, *targets):
+    """Whether each file of theirs has been looked at for unwind information, and none is under way. (An allocator may be
+    probed before the process's mappings are known.)"""
+    text = profiler.get("/metrics").text
+    seen = sum(int(number) for number in re.findall(
+        r"^stackprobe_unwind_(?:built|shared|failed|bare|refused)_total (\d+)$", text, re.MULTILINE))  # fmt: skip
+    return re.search(r"^stackprobe_unwind_pending 0$", text, re.MULTILINE) and \
+        seen >= len(set().union(*map(code_files, targets)))
 
 
 def standing_by(profiler, start, name, *args, entry=None, **kwargs):
