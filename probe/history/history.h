@@ -158,6 +158,7 @@ struct history_stats {
 	struct history_counts counts;
 	struct history_files_stats files;
 	uint64_t limit_bytes;
+	uint64_t events_lost; /* lines of the journal that could not be written */
 	bool is_on;
 	char failure[256]; /* why nothing is kept, a sentence; "": it is */
 };

@@ -16,6 +16,7 @@ struct journal_job {
 	struct job job;
 	struct history *history;
 	struct buf lines;
+	uint64_t taken; /* lines, for when a job that was given up still has them */
 	int error;
 };
 
@@ -36,6 +37,15 @@ static void write_lines(struct job *job)
 	lines->error = append_lines(lines->history, &lines->lines);
 }
 
+static uint64_t count_lines(const struct buf *lines)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < lines->len; i++)
+		count += lines->data[i] == '\n';
+	return count;
+}
+
 static void lines_written(struct job *job, bool finished)
 {
 	struct journal_job *lines = (struct journal_job *)job;
@@ -43,6 +53,8 @@ static void lines_written(struct job *job, bool finished)
 
 	if (!finished)
 		lines->error = -EAGAIN;
+	if (lines->error < 0)
+		history->stats.events_lost += lines->taken;
 	if (lines->error < 0 && rate_take(&history->said, loop_now_ns()))
 		log_error("what happened could not be kept: %s", strerror(-lines->error));
 }
@@ -71,6 +83,7 @@ void history_journal_flush(struct history *history)
 		.lines = BUF_INIT(JOURNAL_TAKEN_MAX),
 	};
 	journal_take(&lines->lines);
+	lines->taken = count_lines(&lines->lines);
 	worker_submit(history->worker, &lines->job);
 }
 

@@ -21,6 +21,8 @@ static const struct measure rows[] = {
 	 "Bytes that history may have (0: none is kept).", AT(limit_bytes)},
 	{"history_removed_total", "removed", COUNTER,
 	 "Files of history that were removed because of their age or size.", AT(files.removed)},
+	{"history_events_lost_total", "events_lost", COUNTER,
+	 "Events that are missing in GET /events as they could not be written.", AT(events_lost)},
 };
 
 const struct measures history_measures = {"History", "status.history", MEASURE_ROWS(rows)};

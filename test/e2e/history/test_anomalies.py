@@ -114,13 +114,6 @@ def test_metrics_have_the_anomalies_of_the_last_look(keeper, start, copy):
     assert "stackprobe_anomaly_looks_failed_total 0\n" in text
 
 
-@pytest.mark.parametrize("query", ["", "?probe=nothing", "?probe=oncpu&top=0", "?probe=mem_glibc&view=inuse",
-                                   "?probe=oncpu&from=5&until=4"])  # fmt: skip
-def test_what_has_no_anomalies_is_refused_with_a_sentence(daemon, query):
-    answer = daemon.get(f"/anomalies{query}")
-    assert answer.status == 400 and answer.message
-
-
 def test_too_few_windows_tell_nothing(keeper, start):
     daemon = keeper(window=1)
     start("spin", 60)

@@ -1,4 +1,5 @@
 """What happened: GET /events."""
+import os
 import re
 
 import pytest
@@ -62,3 +63,16 @@ def test_a_name_of_a_process_forges_no_event(keeper, start, copy):
 def test_what_is_no_time_is_refused_with_a_sentence(daemon, query):
     answer = daemon.get(f"/events?{query}")
     assert answer.status == 400 and answer.message
+
+
+def test_what_could_not_be_kept_is_counted(keeper):
+    """A second link: somebody else may see the file, so it isn't the daemon's own any more."""
+    daemon = keeper(window=1)
+    wait_for(lambda: texts(daemon, "daemon"))
+    os.link(folder(daemon) / "events", folder(daemon) / "of-somebody")
+    size = (folder(daemon) / "of-somebody").stat().st_size
+    daemon.put_ok(stopped())
+    wait_for(lambda: daemon.config()["status"]["history"]["events_lost"] == 1, why="it is counted")
+    assert (folder(daemon) / "of-somebody").stat().st_size == size
+    assert daemon.get("/events").status == 503
+    assert "what happened could not be kept" in daemon.log

@@ -147,6 +147,8 @@ def test_what_is_no_range_is_refused_with_a_sentence(daemon, query):
 
 
 @pytest.mark.parametrize("path", ["/windows", "/windows?probe=nothing", "/changes?probe=oncpu&top=0",
+                                  "/anomalies", "/anomalies?probe=nothing", "/anomalies?probe=oncpu&top=0",
+                                  "/anomalies?probe=oncpu&from=5&until=4",
                                   "/anomalies?probe=mem_glibc&view=inuse", "/changes?probe=oncpu&view=x"])  # fmt: skip
 def test_what_history_has_not_is_refused_with_a_sentence(daemon, path):
     answer = daemon.get(path)

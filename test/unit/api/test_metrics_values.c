@@ -162,6 +162,7 @@ static void history(void **state)
 	const struct history_stats stats = {
 		.counts = {1, 2, 3, 4},
 		.files = {.bytes = 5, .removed = 6, .damaged = 7},
+		.events_lost = 9,
 		.limit_bytes = 8,
 	};
 
@@ -169,10 +170,11 @@ static void history(void **state)
 	assert_lines(&history_measures, &stats,
 		     "history_windows_total 1\nhistory_failed_total 2\nhistory_merged_total 3\n"
 		     "history_damaged_total 4\nhistory_damaged_bytes 7\nhistory_bytes 5\n"
-		     "history_limit_bytes 8\nhistory_removed_total 6\n");
+		     "history_limit_bytes 8\nhistory_removed_total 6\n"
+		     "history_events_lost_total 9\n");
 	assert_keys(&history_measures, &stats,
 		    "\"windows\":1,\"failed\":2,\"merged\":3,\"damaged\":4,\"bytes\":5,"
-		    "\"limit_bytes\":8,\"removed\":6");
+		    "\"limit_bytes\":8,\"removed\":6,\"events_lost\":9");
 }
 
 static void unwind_tables(void **state)
