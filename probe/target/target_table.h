@@ -105,7 +105,8 @@ struct target {
 	/* set by code/code_cache.c; NULL: nothing was asked */
 	struct process_code *code_known[TARGET_CODE_KINDS];
 	uint64_t truncated[TRUNCATED_COUNT]; /* weight of its truncated stacks, by cause */
-	uint64_t from_code; /* weight of its stacks that were walked by rows made from code */
+	uint64_t from_code;	 /* weight of its stacks that were walked by rows made from code */
+	uint64_t inline_unknown; /* … in which what is inlined into a Java frame isn't known */
 };
 
 /* Return its CPython, or Java VM; NULL: none, or not known yet. */

@@ -85,7 +85,7 @@ static int reserve_stack(struct batch *batch, size_t frames)
 
 int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *words,
 	      const struct target *target, uint32_t subscribers, const struct counted *counted,
-	      struct symbol_files *files, enum truncation *truncated)
+	      struct symbol_files *files, struct batch_added *added)
 {
 	int r = reserve_stack(batch, WORDS_MAX);
 
@@ -110,7 +110,7 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 	batch->frames_count += to->frames_count;
 	container_ref(to->who.container);
 	batch->count++;
-	*truncated = to->truncated;
+	*added = (struct batch_added){to->truncated, to->inline_unknown};
 	return 0;
 }
 

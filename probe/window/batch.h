@@ -37,14 +37,19 @@ void batch_free(struct batch *batch);
 /* Sets when the window ended, CLOCK_MONOTONIC ns. */
 void batch_set_end(struct batch *batch, uint64_t until_ns);
 
+/* What is known of a stack that was added. */
+struct batch_added {
+	enum truncation truncated; /* why it doesn't reach its root */
+	bool inline_unknown;	   /* it isn't known what is inlined into one of its Java frames */
+};
+
 /*
  * Adds a stack with one of its counts, for `subscribers` (0: for the stack cache only), and
- * requests the functions of files it needs. *truncated: why it doesn't reach its root. Returns 0,
- * or -ENOMEM or -ENOSPC: nothing was added.
+ * requests the functions of files it needs. Returns 0, or -ENOMEM or -ENOSPC: nothing was added.
  */
 int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *words,
 	      const struct target *target, uint32_t subscribers, const struct counted *counted,
-	      struct symbol_files *files, enum truncation *truncated);
+	      struct symbol_files *files, struct batch_added *added);
 
 /* Adds a sink; takes over its reference, also on failure. Returns 0 or -ENOMEM. */
 int batch_add_sink(struct batch *batch, const struct sink *sink);

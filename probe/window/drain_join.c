@@ -94,10 +94,12 @@ static void name_batch(void *arg)
 	worker_submit(drain->setup.bulk, &TAKE_PTR(drain->naming)->job);
 }
 
-static void count_walk(struct target *target, const struct stack *stack, enum truncation truncated,
-		       uint64_t events)
+static void count_walk(struct target *target, const struct stack *stack,
+		       const struct batch_added *added, uint64_t events)
 {
-	target->truncated[truncated] += events;
+	target->truncated[added->truncated] += events;
+	if (added->inline_unknown)
+		target->inline_unknown += events;
 	if (target_is_from_code(target, stack, (const uint64_t *)(stack + 1)))
 		target->from_code += events;
 }
@@ -126,7 +128,7 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 	uint64_t samples = counts ? counted->count.samples : 0;
 	struct target *target =
 		stack ? target_table_find(table, key->tgid, stack->target_id) : NULL;
-	enum truncation truncated = TRUNCATED_NOT;
+	struct batch_added added = {0};
 
 	if (key->probe < PROBE_COUNT && wanting[key->probe] &&
 	    !targets_of_thread(drain->setup.targets, wanting[key->probe], (pid_t)counted->key.tid))
@@ -173,10 +175,10 @@ static void join_one(struct drain *drain, const struct counted *counted, const s
 	    scheduler_frames_complete(drain->scheduler, stack, words, &whole, &words))
 		shown = &whole;
 	if (batch_add(drain->naming->batch, shown, words, target, bits, &weighed,
-		      drain->setup.files, &truncated) < 0)
+		      drain->setup.files, &added) < 0)
 		drain_lose(drain, key->probe, LOST_READ_FAILED, events);
 	else if (bits)
-		count_walk(target, stack, truncated, events);
+		count_walk(target, stack, &added, events);
 }
 
 /* Finds a stack, and has its first words on their way from memory while others are looked at:

@@ -58,6 +58,20 @@ void status_map_flag(struct json *json, const struct services *services,
 		json_text(json, "names_with", flag);
 }
 
+/* Tells in how much of its stacks an inlined leaf may be hidden, and with which flag it isn't. */
+static void tell_inlined(struct json *json, const struct target *target)
+{
+	uint64_t all = 0;
+
+	for (int i = 0; i < TRUNCATED_COUNT; i++)
+		all += target->truncated[i];
+	if (!target->inline_unknown || !all)
+		return;
+	json_double(json, "java_inline_unknown", (double)target->inline_unknown / (double)all);
+	json_text(json, "java_inlined_with",
+		  "-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints");
+}
+
 void status_java_vm(struct json *json, const struct services *services, const struct target *target)
 {
 	struct java_state state;
@@ -68,6 +82,7 @@ void status_java_vm(struct json *json, const struct services *services, const st
 	json_text(json, "java_source", java_source_name(state.way));
 	json_text(json, "java_reason", state.reason);
 	json_text(json, "java_agent", state.agent);
+	tell_inlined(json, target);
 }
 
 void status_runtimes(struct json *json, const struct figures *figures)

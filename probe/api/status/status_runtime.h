@@ -15,7 +15,9 @@ void status_map_flag(struct json *json, const struct services *services,
 		     const struct target *target);
 
 /* Adds to a target that is a Java VM: where its stacks come from ("java_source"), why
- * ("java_reason"), and the state of its agent ("java_agent", java/agents/agents.h). */
+ * ("java_reason"), the state of its agent ("java_agent", java/agents/agents.h); and, if there are
+ * stacks of which what is inlined isn't known, their share ("java_inline_unknown", of 1) and the
+ * flag with which it is known ("java_inlined_with"). */
 void status_java_vm(struct json *json, const struct services *services,
 		    const struct target *target);
 

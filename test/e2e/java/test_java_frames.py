@@ -288,12 +288,15 @@ def test_what_is_held_is_shown_in_the_detail_that_is_asked_for(profiler, running
 def test_get_and_metrics_tell_what_is_known_of_java(profiler, running, java):
     target = running(java)
     profiled(profiler, target)
-    status = profiler.config()["status"]["java"]
+    told = profiler.config()["status"]
+    status, process = told["java"], told["processes"][0]
     assert (status["processes"], status["unsupported"]) == (1, 0)
+    assert (0 < process.get("java_inline_unknown", 0) <= 1) == (status["inline_unknown"] > 0), (process, status)
+    assert ("DebugNonSafepoints" in process.get("java_inlined_with", "")) == (status["inline_unknown"] > 0)
     assert 5 < status["methods"] <= status["read"]
     assert status["bytes"] > 0
     assert sum(status["lost"].values()) <= 0.05 * status["read"], status
-    assert profiler.processes()[target.pid]["runtime"].startswith("java ")
+    assert process["runtime"].startswith("java ")
     metrics = profiler.get("/metrics").text
     assert re.search(r'^stackprobe_java_processes\{version="[^"]+",supported="true"\} 1$', metrics, re.M)
     assert f"stackprobe_java_methods {status['methods']}\n" in metrics

@@ -34,7 +34,7 @@ static struct {
 	struct stack_cache *stack_cache;
 	struct batch *batch;
 	struct profile *profile;
-	enum truncation truncated;
+	struct batch_added added;
 } test;
 
 static struct pycode *make_code(const char *name, const char *file, int line)
@@ -155,7 +155,7 @@ static void add(const uint64_t *words, size_t count, enum truncation truncated, 
 	struct counted counted = {.count = {.weight = 1, .samples = 1, .events = 1}};
 
 	assert_int_equal(batch_add(test.batch, &stack, words, &test.target, 1, &counted, test.files,
-				   &test.truncated),
+				   &test.added),
 			 0);
 }
 #define ADD(truncated, end, ...)                                                                   \
@@ -191,7 +191,7 @@ static void the_interpreters_own_frames_are_for_native_stack(void **state)
 	(void)state;
 	ADD(TRUNCATED_NOT, PYTHON_WHOLE, C, LOOP, OWN, C, LOOP, OWN, C, ENTRY(1), FRAME(2),
 	    ENTRY(3));
-	assert_int_equal(test.truncated, TRUNCATED_NOT);
+	assert_int_equal(test.added.truncated, TRUNCATED_NOT);
 	assert_shown(&plain, "[7]app;[libc];<module> (b.py:1)_[p];C.g (a.py:20)_[p];[libc];"
 			     "f (a.py:10)_[p];[libc] 1\n");
 }
@@ -242,7 +242,7 @@ static void a_deep_stack_goes_on_without_native_frames(void **state)
 {
 	(void)state;
 	ADD(TRUNCATED_DEPTH, PYTHON_WHOLE, C, LOOP, OWN, ENTRY(1), ENTRY(2), ENTRY(3));
-	assert_int_equal(test.truncated, TRUNCATED_NOT);
+	assert_int_equal(test.added.truncated, TRUNCATED_NOT);
 	assert_shown(&plain, "[7]app;<module> (b.py:1)_[p];C.g (a.py:20)_[p];f (a.py:10)_[p];"
 			     "[libc] 1\n");
 }
@@ -251,7 +251,7 @@ static void what_lies_nowhere_ends_the_native_frames_only(void **state)
 {
 	(void)state;
 	ADD(TRUNCATED_NOT, PYTHON_WHOLE, LOOP, NATIVE(NOWHERE), LOOP, ENTRY(1), ENTRY(3));
-	assert_int_equal(test.truncated, TRUNCATED_ADDRESS);
+	assert_int_equal(test.added.truncated, TRUNCATED_ADDRESS);
 	assert_shown(&plain, "[7]app;[truncated];<module> (b.py:1)_[p];f (a.py:10)_[p] 1\n");
 }
 
@@ -259,9 +259,9 @@ static void a_python_chain_that_is_cut_is_truncated(void **state)
 {
 	(void)state;
 	ADD(TRUNCATED_NOT, PYTHON_MEMORY, LOOP, C, FRAME(1));
-	assert_int_equal(test.truncated, TRUNCATED_PYTHON);
+	assert_int_equal(test.added.truncated, TRUNCATED_PYTHON);
 	ADD(TRUNCATED_NOT, PYTHON_DEPTH, LOOP, C, FRAME(2));
-	assert_int_equal(test.truncated, TRUNCATED_PYTHON_DEPTH);
+	assert_int_equal(test.added.truncated, TRUNCATED_PYTHON_DEPTH);
 	assert_shown(&plain, "[7]app;[truncated];[libc];C.g (a.py:20)_[p] 1\n"
 			     "[7]app;[truncated];[libc];f (a.py:10)_[p] 1\n");
 }

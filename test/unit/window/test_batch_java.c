@@ -25,7 +25,7 @@ static struct {
 	struct batch *batch;
 	struct profile *profile;
 	struct batch_result result;
-	enum truncation truncated;
+	struct batch_added added;
 } test;
 
 static void map_all(struct address_space *space)
@@ -126,7 +126,7 @@ static void add_of(enum probe probe, const uint64_t *words, size_t count, enum t
 	assert_int_equal(worker_fence(test.worker, NULL, stop, test.loop), 0);
 	assert_int_equal(loop_run(test.loop), 0);
 	assert_int_equal(batch_add(test.batch, &stack, words, test.target, 1, &counted, test.files,
-				   &test.truncated),
+				   &test.added),
 			 0);
 }
 #define ADD(...)                                                                                   \
@@ -177,7 +177,7 @@ static void the_vms_own_frames_are_for_native_stack(void **state)
 {
 	(void)state;
 	ADD(A_STACK);
-	assert_int_equal(test.truncated, TRUNCATED_NOT);
+	assert_int_equal(test.added.truncated, TRUNCATED_NOT);
 	assert_shown(&plain, "[7]app;[libc];a.Main.main (Main.java:12)_[0];[libc];"
 			     "a.Work.run (Work.java:30)_[j];[libjvm];[libc];[kernel]_[k] 1\n");
 }
@@ -214,7 +214,9 @@ static void where_it_isnt_known_what_is_inlined_it_is_counted(void **state)
 	(void)state;
 	ADD(LEAF(0x200), JIT(0x10), ID(RUN), ID(RUN));
 	ADD(LEAF(0x200), JIT(0x210), ID(RUN), ID(RUN));
+	assert_true(test.added.inline_unknown);
 	ADD(LEAF(0), ID(RUN));
+	assert_false(test.added.inline_unknown);
 	assert_shown(&plain, "[7]app;a.Work.run (Work.java)_[j];a.Work.run (Work.java)_[j] 1\n"
 			     "[7]app;a.Work.run (Work.java:30)_[j] 1\n"
 			     "[7]app;a.Work.run (Work.java:30)_[j];a.Work.run (Work.java)_[j] 1\n");
@@ -290,7 +292,7 @@ static void what_lies_nowhere_ends_the_stack(void **state)
 {
 	(void)state;
 	ADD(LEAF(0), NATIVE(NOWHERE), JIT(0), ID(RUN), ID(RUN));
-	assert_int_equal(test.truncated, TRUNCATED_ADDRESS);
+	assert_int_equal(test.added.truncated, TRUNCATED_ADDRESS);
 	assert_shown(&plain, "[7]app;[truncated];a.Work.run (Work.java:30)_[j] 1\n");
 }
 
@@ -299,9 +301,9 @@ static void odd_words_are_no_frames(void **state)
 {
 	(void)state;
 	ADD(LEAF(0), JIT(0), ID(RUN));
-	assert_int_equal(test.truncated, TRUNCATED_JAVA);
+	assert_int_equal(test.added.truncated, TRUNCATED_JAVA);
 	ADD(LEAF(0));
-	assert_int_equal(test.truncated, TRUNCATED_JAVA);
+	assert_int_equal(test.added.truncated, TRUNCATED_JAVA);
 	ADD(ID(RUN), LEAF(0));
 	assert_shown(&plain, "[7]app;[truncated];[unknown] 1\n"
 			     "[7]app;[truncated];a.Work.run (Work.java:30)_[j] 1\n"
@@ -318,7 +320,7 @@ static void a_stack_with_much_inlined_is_cut_at_its_bound(void **state)
 		words[1000 + i] = ID(RUN);
 	}
 	add_of(PROBE_ONCPU, words, ARRAY_SIZE(words), TRUNCATED_NOT);
-	assert_int_equal(test.truncated, TRUNCATED_DEPTH);
+	assert_int_equal(test.added.truncated, TRUNCATED_DEPTH);
 	name_batch(PROBE_ONCPU, &plain);
 	assert_int_equal(test.profile->weight, 1);
 }
