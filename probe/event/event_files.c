@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Targets, and which of their files have the paths of events. A sweep looks at all of them: soon
- * after a change was reported, and once a second. One job runs at a time.
+ * The files that have the paths of events, and whether they have points. A sweep looks at all
+ * targets: soon after a change was reported, and once a second. One job runs at a time.
  */
 #include "event/event_files.h"
 
@@ -10,63 +10,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/map.h"
 #include "event/event_state.h"
-#include "loop/rate.h"
 
-#define TARGETS_MAX   16384
 #define SOON_NS	      NS_PER_MS
 #define SWEEP_NS      NS_PER_S
 #define IDLE_NS	      (2 * NS_PER_S) /* a file that no target maps any more keeps its points */
-#define LOOK_EVERY_NS (5 * NS_PER_MS)
-#define LOOKS_AT_ONCE 200
 
-/*
- * When the mappings of a target that lacks a file are read again, after it was met: libraries are
- * mapped some time after the exec, or by the program itself; then after LATER_NS, and each time
- * after twice as long.
- */
-static const uint64_t looks_after_ns[] = {0, 20 * NS_PER_MS, 100 * NS_PER_MS, NS_PER_S,
-					  3 * NS_PER_S};
-#define LATER_NS	(10 * NS_PER_S)
-#define LATER_DOUBLINGS 6		/* up to 10 minutes */
-#define LONG_SWEEP_NS	(5 * NS_PER_MS) /* of a sweep, at most: a longer one was interrupted */
-#define REST		20 /* a sweep is followed by this many times its length without one */
-#define TRY_AGAIN_NS	(10 * NS_PER_S) /* what failed for want of memory, time or descriptors */
-
-struct met_key {
-	uint64_t pid, id;
-};
-
-/* A target that was met. */
-struct met_target {
-	struct met_key key;
-	uint64_t sweep; /* number of the last sweep that saw it */
-	uint64_t since_ns, looks;
-	uint64_t read_ns; /* when the maps were read that `files` is from */
-	uint64_t changes; /* event_files.changes then */
-	bool armed;	  /* its maps were read, or can't be */
-	uint32_t wanted;  /* slots (1 << n) that want the target, then */
-	struct event_file *files[PROBE_SLOTS_COUNT]; /* borrowed; NULL: it has none such */
-	struct met_target *next_gone;
-};
-
-struct event_files {
-	struct loop *loop;
-	struct worker *urgent;
-	struct targets *targets;
-	struct event_slot slots[PROBE_SLOTS_COUNT];
-	struct event_file *all;
-	struct map *met; /* met_key -> struct met_target * */
-	uint64_t sweep;
-	uint64_t changes; /* grows whenever what targets' files are may be otherwise */
-	bool working;	  /* a job is under way */
-	struct loop_timer timer;
-	uint64_t rests_until_ns; /* no sweep begins before */
-	struct rate looks;
-};
-
-static void sweep_targets(void *arg);
+#define LONG_SWEEP_NS (5 * NS_PER_MS) /* of a sweep, at most: a longer one was interrupted */
+#define REST	      20 /* a sweep is followed by this many times its length without one */
+#define TRY_AGAIN_NS  (10 * NS_PER_S) /* what failed for want of memory, time or descriptors */
 
 static struct event_slot *slot_of(struct event_files *files, enum probe probe)
 {
@@ -82,7 +34,7 @@ static bool any_runs(const struct event_files *files)
 	return false;
 }
 
-static void wake_files(struct event_files *files, uint64_t at_ns)
+void event_files_wake(struct event_files *files, uint64_t at_ns)
 {
 	if (at_ns < files->rests_until_ns)
 		at_ns = files->rests_until_ns;
@@ -109,9 +61,8 @@ struct event_file *event_file_twin(const struct event_file *file)
 	return NULL;
 }
 
-/* Returns the event's file of a mapping, which is added if it is new; NULL: it can't be opened. */
-static struct event_file *file_get(struct event_files *files, enum probe probe,
-				   struct symbol_file *symbols, const struct symbol_place *place)
+struct event_file *event_file_get(struct event_files *files, enum probe probe,
+				  struct symbol_file *symbols, const struct symbol_place *place)
 {
 	const uint64_t epoch = slot_of(files, probe)->epoch;
 	struct open_request opening;
@@ -285,7 +236,7 @@ void event_file_attached(struct event_file *file, const struct event_attached *r
 	if (file->error == -ESRCH)
 		file->epoch = 0; /* another process may open it: it is looked for anew */
 	begin_job(files);
-	wake_files(files, loop_now_ns() + (file->error ? SWEEP_NS : 0));
+	event_files_wake(files, loop_now_ns() + (file->error ? SWEEP_NS : 0));
 }
 
 void event_file_detached(struct event_file *file)
@@ -295,158 +246,10 @@ void event_file_detached(struct event_file *file)
 	files->working = false;
 	file->state = EVENT_FILE_NEW; /* it is freed, or wanted again */
 	begin_job(files);
-	wake_files(files, loop_now_ns());
+	event_files_wake(files, loop_now_ns());
 }
 
-/* ---- targets ---- */
-
-struct listing {
-	struct event_files *files;
-	const struct target *target;
-	struct met_target *met;
-};
-
-static void list_region(void *arg, const struct region_view *region)
-{
-	const struct listing *listing = arg;
-	struct symbol_place place = {listing->target->pid, region->start, region->end};
-
-	if (region->kind != MAPPING_FILE || !region->file)
-		return;
-	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
-		const struct event_slot *slot = &listing->files->slots[i];
-
-		if (listing->met->wanted & 1u << i && !listing->met->files[i] &&
-		    strcmp(symbol_file_path(region->file), slot->event.path) == 0)
-			listing->met->files[i] = file_get(listing->files, PROBE_SLOT_FIRST + i,
-							  region->file, &place);
-	}
-}
-
-static struct met_target *met_get(struct event_files *files, const struct target *target)
-{
-	struct met_key key = {(uint64_t)target->pid, target->id};
-	struct met_target **slot = map_get(files->met, &key);
-
-	if (slot)
-		return *slot;
-	struct met_target *met = calloc(1, sizeof(*met));
-	if (!met || map_put(files->met, &key, (void **)&slot) < 0) {
-		free(met);
-		return NULL;
-	}
-	met->key = key;
-	met->since_ns = loop_now_ns();
-	met->looks = address_space_read_ns(target->space) ? 1 : 0;
-	*slot = met;
-	return met;
-}
-
-/* Has the target's mappings read again, if that is due. */
-static void look_again(struct event_files *files, struct met_target *met,
-		       const struct target *target)
-{
-	uint64_t now_ns = loop_now_ns();
-	uint64_t late = met->looks - ARRAY_SIZE(looks_after_ns);
-	uint64_t after_ns = met->looks < ARRAY_SIZE(looks_after_ns)
-				    ? looks_after_ns[met->looks]
-				    : LATER_NS << (late < LATER_DOUBLINGS ? late : LATER_DOUBLINGS);
-
-	if (met->since_ns + after_ns > now_ns) {
-		wake_files(files, met->since_ns + after_ns);
-	} else if (rate_take(&files->looks, now_ns)) {
-		met->looks++;
-		targets_look_at(files->targets, target);
-	} else {
-		wake_files(files, now_ns + LOOK_EVERY_NS);
-	}
-}
-
-/* Returns the running slots (1 << n) that want the target. */
-static uint32_t slots_wanting(const struct event_files *files, const struct target *target)
-{
-	uint32_t wanted = 0;
-
-	for (uint32_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
-		if (files->slots[i].running &&
-		    targets_will_want(files->targets, target, PROBE_SLOT_FIRST + i))
-			wanted |= 1u << i;
-	}
-	return wanted;
-}
-
-/* Lists the target's files anew if they may be others. */
-static void list_files(struct event_files *files, struct met_target *met,
-		       const struct target *target, uint32_t wanted)
-{
-	struct listing listing = {files, target, met};
-	uint64_t read_ns = address_space_read_ns(target->space);
-
-	if (met->changes == files->changes && met->read_ns == read_ns && met->wanted == wanted)
-		return;
-	memset(met->files, 0, sizeof(met->files));
-	met->changes = files->changes;
-	met->read_ns = read_ns;
-	met->wanted = wanted;
-	address_space_each(target->space, list_region, &listing);
-}
-
-/* Notes that a target has a file. */
-static void meet_file(struct event_slot *slot, struct event_file *file)
-{
-	slot->with_file++;
-	file->seen_ns = loop_now_ns();
-	if (file->same)
-		file->same->seen_ns = file->seen_ns;
-	if (file->error)
-		slot->why = file->why;
-}
-
-static void visit_target(void *arg, const struct target *target)
-{
-	struct event_files *files = arg;
-	uint32_t wanted = slots_wanting(files, target);
-	struct met_target *met = wanted ? met_get(files, target) : NULL;
-	bool lacks = false;
-
-	if (!met)
-		return;
-	list_files(files, met, target, wanted);
-	met->sweep = files->sweep;
-	for (uint32_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
-		if (!(wanted & 1u << i))
-			continue;
-		files->slots[i].targets++;
-		if (met->files[i])
-			meet_file(&files->slots[i], met->files[i]);
-		else
-			lacks = true;
-	}
-	met->armed = met->armed || met->read_ns || !target_is_inspected(target);
-	if (lacks)
-		look_again(files, met, target);
-}
-
-/* Drops targets that the last sweep didn't visit; `all`: every one. */
-static void drop_met(struct event_files *files, bool all)
-{
-	const struct met_key *key;
-	struct met_target **slot, *gone = NULL;
-
-	map_each (files->met, pos, key, slot) {
-		if (!all && (*slot)->sweep == files->sweep)
-			continue;
-		(*slot)->next_gone = gone;
-		gone = *slot;
-	}
-	while (gone) {
-		struct met_target *met = gone;
-
-		gone = met->next_gone;
-		map_del(files->met, &met->key);
-		free(met);
-	}
-}
+/* ---- sweeps ---- */
 
 static void sweep_targets(void *arg)
 {
@@ -460,15 +263,15 @@ static void sweep_targets(void *arg)
 			files->slots[i].why.text[0] = '\0';
 			files->slots[i].dirty = false;
 		}
-		targets_each(files->targets, visit_target, files);
+		event_targets_visit(files);
 		took_ns = loop_now_ns() - began_ns;
 		if (took_ns > LONG_SWEEP_NS)
 			took_ns = LONG_SWEEP_NS;
 		/* With thousands of targets that come and go, sweeps would take all the time. */
 		files->rests_until_ns = loop_now_ns() + REST * took_ns;
-		wake_files(files, loop_now_ns() + SWEEP_NS);
+		event_files_wake(files, loop_now_ns() + SWEEP_NS);
 	}
-	drop_met(files, !any_runs(files));
+	event_targets_drop(files, !any_runs(files));
 	begin_job(files);
 	drop_files(files);
 }
@@ -487,9 +290,7 @@ int event_files_new(struct event_files **ret, struct loop *loop, struct worker *
 	files->targets = targets;
 	files->timer =
 		(struct loop_timer){.expired = sweep_targets, .arg = files, .name = "events"};
-	files->looks = (struct rate){.every_ns = LOOK_EVERY_NS, .burst = LOOKS_AT_ONCE};
-	int r = map_new(&files->met, sizeof(struct met_key), sizeof(struct met_target *),
-			TARGETS_MAX);
+	int r = event_targets_new(files);
 	if (r < 0)
 		free(files);
 	else
@@ -511,7 +312,7 @@ void event_files_free(struct event_files *files)
 	if (!files)
 		return;
 	loop_timer_cancel(files->loop, &files->timer);
-	drop_met(files, true);
+	event_targets_free(files);
 	while (files->all) {
 		struct event_file *file = files->all;
 
@@ -520,7 +321,6 @@ void event_files_free(struct event_files *files)
 	}
 	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++)
 		close_programs(&files->slots[i]);
-	map_free(files->met);
 	free(files);
 }
 
@@ -538,7 +338,7 @@ void event_files_start(struct event_files *files, enum probe probe, const struct
 	slot->running = slot->dirty = true;
 	slot->stopped = NULL;
 	files->changes++;
-	wake_files(files, loop_now_ns());
+	event_files_wake(files, loop_now_ns());
 }
 
 void event_files_stop(struct event_files *files, enum probe probe, void (*stopped)(void *arg),
@@ -558,7 +358,7 @@ void event_files_stop(struct event_files *files, enum probe probe, void (*stoppe
 void event_files_refresh(struct event_files *files)
 {
 	if (any_runs(files))
-		wake_files(files, loop_now_ns() + SOON_NS);
+		event_files_wake(files, loop_now_ns() + SOON_NS);
 }
 
 void event_files_reselect(struct event_files *files)
@@ -570,9 +370,6 @@ void event_files_reselect(struct event_files *files)
 
 bool event_files_are_arming(const struct event_files *files)
 {
-	const struct met_key *key;
-	struct met_target **met;
-
 	for (size_t i = 0; i < PROBE_SLOTS_COUNT; i++) {
 		if (files->slots[i].dirty)
 			return true;
@@ -584,11 +381,7 @@ bool event_files_are_arming(const struct event_files *files)
 		    (at->state == EVENT_FILE_NEW || at->state == EVENT_FILE_BUSY))
 			return true;
 	}
-	map_each (files->met, pos, key, met) {
-		if (!(*met)->armed)
-			return true;
-	}
-	return false;
+	return event_targets_are_arming(files);
 }
 
 const char *event_files_why(const struct event_files *files, enum probe probe)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to event_files.c (targets and their files) and event_work.c (the jobs). */
+/* Private to event_files.c (files with points), event_targets.c (who maps them) and event_work.c
+ * (the jobs). */
 #pragma once
 
 #include "event/event_files.h"
 #include "file/symbol_file.h"
+#include "loop/loop.h"
+#include "loop/rate.h"
 
 enum event_file_state {
 	EVENT_FILE_NEW,
@@ -46,6 +49,45 @@ struct event_slot {
 	void (*stopped)(void *arg);
 	void *stopped_arg;
 };
+
+struct event_files {
+	struct loop *loop;
+	struct worker *urgent;
+	struct targets *targets;
+	struct event_slot slots[PROBE_SLOTS_COUNT];
+	struct event_file *all;
+	struct map *met; /* of event_targets.c */
+	uint64_t sweep;
+	uint64_t changes; /* grows whenever what targets' files are may be otherwise */
+	bool working;	  /* a job is under way */
+	struct loop_timer timer;
+	uint64_t rests_until_ns; /* no sweep begins before */
+	struct rate looks;
+};
+
+/* Has targets and files looked at, at that time or before. */
+void event_files_wake(struct event_files *files, uint64_t at_ns);
+
+/* Returns the event's file of a mapping, which is added if it is new; NULL: it can't be opened. */
+struct event_file *event_file_get(struct event_files *files, enum probe probe,
+				  struct symbol_file *symbols, const struct symbol_place *place);
+
+/* ---- event_targets.c ---- */
+
+/* Makes room for targets. Returns 0 or -ENOMEM. */
+int event_targets_new(struct event_files *files);
+void event_targets_free(struct event_files *files);
+
+/* Visits all targets: which files they map is known then, and which of the files are in use. */
+void event_targets_visit(struct event_files *files);
+
+/* Drops targets that the last sweep didn't visit; `all`: every one. */
+void event_targets_drop(struct event_files *files, bool all);
+
+/* Returns whether a target's mappings weren't read yet. */
+bool event_targets_are_arming(const struct event_files *files);
+
+/* ---- event_work.c ---- */
 
 /* Submits a job that attaches a file's points, or detaches them. Returns 0 or a negative errno:
  * nothing was submitted. */
