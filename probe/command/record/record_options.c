@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +14,12 @@
 #include "base/cleanup.h"
 #include "loop/loop.h"
 #include "command/command.h"
+#include "command/record/record_probes.h"
+#include "command/record/record_processes.h"
 #include "command/record/record_view.h"
-#include "event/event_check.h"
-#include "proc/proc.h"
 #include "session/session_events.h"
 #include "session/settings.h"
 #include "kind/kind.h"
-#include "sched/sched_kind.h"
 
 #define HZ_MAX		    1000
 #define SECONDS_MAX	    1e9
@@ -110,126 +108,6 @@ static int each_part(struct record_options *options, const char *list,
 	return r;
 }
 
-/* Reads a pid or a tid. Returns 0 if it is none. */
-static pid_t read_pid(const char *part)
-{
-	char *end;
-
-	errno = 0;
-	long pid = strtol(part, &end, 10);
-	return isdigit((unsigned char)*part) && !*end && !errno && pid >= 1 && pid <= INT_MAX
-		       ? (pid_t)pid
-		       : 0;
-}
-
-/* Adds a process, unless it is there. */
-static int add_process(struct record_options *options, pid_t pid)
-{
-	for (size_t i = 0; i < options->ids_count; i++) {
-		if (options->ids[i].pid == pid)
-			return GO_ON;
-	}
-	if (options->ids_count == RECORD_PIDS_MAX)
-		return usage_error("more than 1024 processes", NULL);
-	struct process_id *more = reallocarray(options->ids, options->ids_count + 1, sizeof(*more));
-	if (!more)
-		return EXIT_FAILED;
-	options->ids = more;
-	options->ids[options->ids_count++] = (struct process_id){.pid = pid};
-	return GO_ON;
-}
-
-/* Takes a pid; find_process() looks for the process when all arguments are right. */
-static int take_pid(struct record_options *options, char *part)
-{
-	pid_t pid = read_pid(part);
-
-	return pid ? add_process(options, pid) : usage_error("not a pid", part);
-}
-
-/* Takes a thread; find_thread() looks for its process. */
-static int take_tid(struct record_options *options, char *part)
-{
-	pid_t tid = read_pid(part);
-
-	if (!tid)
-		return usage_error("not a thread's number", part);
-	if (options->tids_count == RECORD_PIDS_MAX)
-		return usage_error("more than 1024 threads", NULL);
-	pid_t *more = reallocarray(options->tids, options->tids_count + 1, sizeof(*more));
-	if (!more)
-		return EXIT_FAILED;
-	options->tids = more;
-	options->tids[options->tids_count++] = tid;
-	return GO_ON;
-}
-
-/* Makes a word from the name of a function, tracepoint or static probe, as far as it may be one. */
-static void name_event(char word[EVENT_WORD_BYTES], const char *name)
-{
-	size_t len = 0;
-
-	for (const char *c = name; *c && len + 1 < EVENT_WORD_BYTES; c++) {
-		char lower = (char)tolower((unsigned char)*c);
-
-		word[len++] = isalnum((unsigned char)lower) || lower == '-' ? lower : '_';
-	}
-	word[len] = '\0';
-}
-
-/* Takes an event, NAME=EVENT or EVENT alone (event/event_text.h). */
-static int take_event(struct record_options *options, const char *part)
-{
-	const char *equals = strchr(part, '='), *colon = strchr(part, ':');
-	bool named = equals && equals < colon;
-	const char *text = named ? equals + 1 : part;
-	struct event_text event;
-	struct why why, detail = {0};
-	char word[EVENT_WORD_BYTES];
-
-	if (event_text_read(&event, text, &why) < 0)
-		return usage_error(why.text, part);
-	if (named)
-		snprintf(word, sizeof(word), "%.*s", (int)(equals - part), part);
-	else
-		name_event(word, event.name);
-	char probe[EVENT_WORD_BYTES + 8];
-	snprintf(probe, sizeof(probe), "event:%s", word);
-	if (events_find(&options->named, probe) >= 0)
-		return usage_error("two events of one name; name one of them, as NAME=EVENT", part);
-	if (events_add(&options->named, NULL, word, text, &why) < 0 ||
-	    event_check(&event, &why, &detail) < 0) {
-		fprintf(stderr, "stackprobe: %s\n", detail.text[0] ? detail.text : why.text);
-		return usage_hint();
-	}
-	events_define(&options->named);
-	options->probes |= 1u << events_find(&options->named, probe);
-	return GO_ON;
-}
-
-static int take_probe(struct record_options *options, char *part)
-{
-	int probe = kind_find(part);
-
-	if (probe < 0 && strchr(part, ':'))
-		return take_event(options, part);
-
-	if (probe < 0 && sched_kind_find(part) >= 0)
-		return usage_error("a probe of the scheduler is for stackprobe sched", part);
-	if (probe < 0) {
-		_cleanup_buf_ struct buf what = BUF_INIT(256);
-
-		buf_str(&what, "no such probe (there are");
-		for (int i = 0; i < PROBE_SLOT_FIRST; i++)
-			buf_printf(&what, "%s %s", i ? "," : "", kind_get(i)->name);
-		buf_str(&what, ", and events: t:GROUP:TRACEPOINT, u:/PATH:FUNCTION …)");
-		buf_char(&what, '\0');
-		return usage_error(buf_error(&what) ? "no such probe" : what.data, part);
-	}
-	options->probes |= 1u << probe;
-	return GO_ON;
-}
-
 static int take_detail(struct record_options *options, const char *name)
 {
 	static const char *const details[] = {
@@ -313,11 +191,11 @@ static int take_option(struct record_options *options, int c)
 		options->header = true;
 		return GO_ON;
 	case 'p':
-		return each_part(options, optarg, take_pid);
+		return each_part(options, optarg, record_processes_pid);
 	case 't':
-		return each_part(options, optarg, take_tid);
+		return each_part(options, optarg, record_processes_tid);
 	case 'e':
-		return each_part(options, optarg, take_probe);
+		return each_part(options, optarg, record_probes_take);
 	case OPTION_VIEW:
 		return record_view_take(options, optarg);
 	case OPTION_FRAME_DETAIL:
@@ -453,43 +331,6 @@ static int check_record_options(struct record_options *options)
 	return r == GO_ON ? take_wishes(options) : r;
 }
 
-static int find_process(struct process_id *id)
-{
-	struct proc_stat stat = {0};
-	pid_t process = 0;
-	int r = proc_tgid(id->pid, &process);
-
-	if (r == 0 && process != id->pid) {
-		fprintf(stderr,
-			"stackprobe: %d is a thread of the process %d: record that, or with -t the "
-			"thread alone\n",
-			id->pid, process);
-		return EXIT_FAILED;
-	}
-	if (r == 0)
-		r = proc_stat(id->pid, &stat);
-	if (r < 0) {
-		fprintf(stderr, "stackprobe: no process has the pid %d%s%s\n", id->pid,
-			r == -ESRCH ? "" : ": ", r == -ESRCH ? "" : strerror(-r));
-		return EXIT_FAILED;
-	}
-	id->start_ticks = stat.start_ticks;
-	return GO_ON;
-}
-
-/* Adds the process of a thread. */
-static int find_thread(struct record_options *options, pid_t tid)
-{
-	pid_t process = 0;
-	int r = proc_tgid(tid, &process);
-
-	if (r == 0)
-		return add_process(options, process);
-	fprintf(stderr, "stackprobe: no thread has the number %d%s%s\n", tid,
-		r == -ESRCH ? "" : ": ", r == -ESRCH ? "" : strerror(-r));
-	return EXIT_FAILED;
-}
-
 int record_options_parse(struct record_options *options, int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -528,11 +369,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 	options->command = optind < argc ? argv + optind : NULL;
 	options->probes = options->probes ? options->probes : 1u << kind_of_clock();
 	r = check_record_options(options);
-	for (size_t i = 0; r == GO_ON && i < options->tids_count; i++)
-		r = find_thread(options, options->tids[i]);
-	for (size_t i = 0; r == GO_ON && i < options->ids_count; i++)
-		r = find_process(&options->ids[i]);
-	return r;
+	return r == GO_ON ? record_processes_find(options) : r;
 }
 
 void record_options_done(struct record_options *options)
