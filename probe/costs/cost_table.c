@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "costs/cost_table.h"
+#include "costs/cost_table_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,39 +9,8 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 
-#define LIVING_MAX	131072
-#define CGROUPS_MAX	65536
-#define GENERATIONS_MAX 64 /* of forks without an execve */
-
-/* Who a row is of; the pid 0 stands for those of a cgroup that ended long ago. */
-struct row_key {
-	uint64_t start_ns;
-	struct cgroup_key group; /* of pid 0; else 0 */
-	uint64_t pid;
-};
-
-struct cost_entry {
-	struct cost_row row;
-	struct cost_more *more; /* owned; NULL: programs of ours have counted nothing */
-	uint64_t reading;	/* the last one that saw it */
-	uint64_t order;		/* of its end; 0: it lives */
-};
-
-struct cost_table {
-	struct containers *containers;
-	struct map *rows;   /* struct row_key -> struct cost_entry */
-	struct map *groups; /* struct cgroup_key -> struct known_cgroup *, with a reference */
-	uint64_t reading;
-	bool holds; /* no row may be folded */
-	uint64_t order,
-		folded; /* processes that have ended; and those without a row of their own */
-	struct host_times host;	     /* at the last reading */
-	struct cost_more idle;	     /* counted while no process ran */
-	struct softirq_counts *cpus; /* owned; of each CPU */
-	size_t cpus_count;
-	struct keyed_counts pairs, evictions; /* as in struct cost_counts; owned */
-	struct cost_table_stats stats;
-};
+#define LIVING_MAX  131072
+#define CGROUPS_MAX 65536
 
 int cost_table_new(struct cost_table **ret, struct containers *containers)
 {
@@ -278,30 +247,27 @@ static int take_counted(struct cost_table *table, const struct counted_cost *cou
 	return 0;
 }
 
-/* Copies an array in the place of an older one. Returns 0 or -ENOMEM. */
-static int replace_array(void **to, size_t *to_count, const void *from, size_t count, size_t bytes)
+int cost_cpus_replace(struct softirq_counts **to, size_t *to_count,
+		      const struct softirq_counts *from, size_t count)
 {
-	void *copy;
+	struct softirq_counts *copy;
 
 	if (!from)
 		return 0;
-	copy = malloc((count + 1) * bytes);
+	copy = malloc((count + 1) * sizeof(*copy));
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, from, count * bytes);
+	memcpy(copy, from, count * sizeof(*copy));
 	free(*to);
 	*to = copy;
 	*to_count = count;
 	return 0;
 }
 
-#define REPLACE(to, from, name)                                                                    \
-	replace_array((void **)&(to)->name, &(to)->name##_count, (from)->name,                     \
-		      (from)->name##_count, sizeof((from)->name[0]))
-
 static int take_counts(struct cost_table *table, const struct cost_counts *counts)
 {
-	int r = REPLACE(table, counts, cpus);
+	int r = cost_cpus_replace(&table->cpus, &table->cpus_count, counts->cpus,
+				  counts->cpus_count);
 
 	if (r == 0)
 		r = keyed_counts_copy(&table->pairs, &counts->pairs);
@@ -384,134 +350,4 @@ struct cgroup_key *cost_table_known(const struct cost_table *table, size_t *coun
 	map_each (table->groups, pos, key, group)
 		keys[(*count)++] = *key;
 	return keys;
-}
-
-/* ---- rows ---- */
-
-static size_t count_more(const struct cost_table *table)
-{
-	const struct cost_entry *entry;
-	const struct row_key *key;
-	size_t count = 0;
-
-	map_each (table->rows, pos, key, entry)
-		count += entry->more != NULL;
-	return count;
-}
-
-/* Makes room for what a copy of all rows has. */
-static int make_room(const struct cost_table *table, struct cost_rows *rows)
-{
-	rows->all = calloc(map_count(table->rows) + 1, sizeof(*rows->all));
-	rows->more = calloc(count_more(table) + 1, sizeof(*rows->more));
-	if (!rows->all || !rows->more)
-		return -ENOMEM;
-	int r = REPLACE(rows, table, cpus);
-	if (r == 0)
-		r = keyed_counts_copy(&rows->pairs, &table->pairs);
-	return r < 0 ? r : keyed_counts_copy(&rows->evictions, &table->evictions);
-}
-
-int cost_table_copy(const struct cost_table *table, struct cost_rows *rows)
-{
-	const struct cost_entry *entry;
-	const struct row_key *key;
-	size_t more = 0;
-
-	*rows = (struct cost_rows){
-		.time_ns = rows->time_ns, .host = table->host, .idle = table->idle};
-	int r = make_room(table, rows);
-	if (r < 0)
-		return r;
-	map_each (table->rows, pos, key, entry) {
-		struct cost_row *row = &rows->all[rows->count++];
-
-		*row = entry->row;
-		if (!entry->more)
-			continue;
-		row->more = &rows->more[more++];
-		*row->more = *entry->more;
-	}
-	cost_rows_sort(rows);
-	return 0;
-}
-
-static struct known_cgroup *group_of(const struct cost_table *table, const struct cost_row *row)
-{
-	struct known_cgroup **group = map_get(table->groups, &row->group);
-
-	return group ? *group : NULL;
-}
-
-const struct cost_row *cost_row_line(const struct cost_table *table, const struct cost_row *row)
-{
-	for (unsigned i = 0; i < GENERATIONS_MAX && row->forker; i++) {
-		const struct row_key key = {.start_ns = row->forker_start_ns,
-					    .pid = (uint64_t)row->forker};
-		const struct cost_entry *forker = map_get(table->rows, &key);
-
-		if (!forker)
-			break;
-		row = &forker->row;
-	}
-	return row;
-}
-
-struct container *cost_row_container(const struct cost_table *table, const struct cost_row *row)
-{
-	const struct known_cgroup *group = group_of(table, row);
-
-	return group ? group_container(group) : NULL;
-}
-
-const char *cost_row_path(const struct cost_table *table, const struct cost_row *row)
-{
-	const struct known_cgroup *group = group_of(table, row);
-
-	return group ? group->path : "";
-}
-
-const struct known_cgroup *cost_table_cgroup(const struct cost_table *table, uint64_t id,
-					     bool *has_path)
-{
-	const struct cgroup_key *key;
-	struct known_cgroup **group;
-
-	map_each (table->groups, pos, key, group) {
-		/* Hierarchies number their nodes each for itself: of v1, the controller's counts.
-		 */
-		*has_path = !key->v1;
-		if (id && (key->v1 ? key->v1 : key->v2) == id)
-			return *group;
-	}
-	return NULL;
-}
-
-void cost_table_names(const struct cost_table *table, struct cost_name_of *names, size_t count)
-{
-	const struct cost_entry *entry;
-	const struct row_key *key;
-
-	map_each (table->rows, pos, key, entry) {
-		for (size_t i = 0; i < count; i++) {
-			if (names[i].pid != key->pid || !key->pid ||
-			    names[i].start_ns > key->start_ns)
-				continue;
-			names[i].start_ns = key->start_ns;
-			memcpy(names[i].comm, entry->row.comm, COMM_BYTES);
-		}
-	}
-}
-
-void cost_table_stats(const struct cost_table *table, struct cost_table_stats *stats)
-{
-	const struct cost_entry *entry;
-	const struct row_key *key;
-
-	*stats = table->stats;
-	stats->cgroups = map_count(table->groups);
-	map_each (table->rows, pos, key, entry) {
-		stats->processes += key->pid && !entry->order;
-		stats->ended += entry->order != 0;
-	}
 }
