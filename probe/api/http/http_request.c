@@ -14,139 +14,9 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 
-#define ANSWER_MAX   (256u * 1024 * 1024)
-#define KEEPALIVE_S  60
-#define STREAM_BYTES 4096
-#define PART_BYTES   65536 /* part of an answer; taking a part shows that the client reads */
-#define DROPPED_MAX  65536 /* bytes of a body that is dropped */
-
-static void suspend_request(struct http_request *request);
-
-static void set_state(struct http_request *request, enum connection_state state)
-{
-	connection_set_state(&request->server->connections, request->connection, state);
-}
-
-/* Puts what there is of a stream. While there is nothing, the library doesn't call again. */
-static ssize_t read_stream(void *arg, uint64_t position, char *to, size_t bytes)
-{
-	struct http_request *request = arg;
-	struct stream *stream = request->answer.stream;
-
-	(void)position;
-	if (request->gone || request->server->stopping)
-		return MHD_CONTENT_READER_END_OF_STREAM;
-	ssize_t got = stream->read(stream, to, bytes);
-	if (got == 0)
-		suspend_request(request);
-	else
-		set_state(request, CONNECTION_WRITES);
-	return got < 0 ? MHD_CONTENT_READER_END_OF_STREAM : got;
-}
-
-/* Puts the next part of a large body: the part before has been taken. */
-static ssize_t read_part(void *arg, uint64_t position, char *to, size_t bytes)
-{
-	struct http_request *request = arg;
-	const struct buf *body = &request->answer.body;
-	size_t left = position < body->len ? body->len - position : 0;
-	size_t part = left < bytes ? left : bytes;
-
-	set_state(request, CONNECTION_WRITES);
-	memcpy(to, body->data + position, part);
-	return part ? (ssize_t)part : MHD_CONTENT_READER_END_OF_STREAM;
-}
-
-static struct MHD_Response *make_response(struct http_request *request)
-{
-	struct answer *answer = &request->answer;
-	size_t len = answer->body.len;
-
-	if (answer->stream)
-		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES,
-							 read_stream, request, NULL);
-	if (len > PART_BYTES)
-		return MHD_create_response_from_callback(len, PART_BYTES, read_part, request, NULL);
-	return MHD_create_response_from_buffer(len, len ? TAKE_PTR(answer->body.data) : (void *)"",
-					       len ? MHD_RESPMEM_MUST_FREE
-						   : MHD_RESPMEM_PERSISTENT);
-}
-
-/* Headers of each answer: no page of another origin may have the answer, frame it or run in it. */
-static const struct {
-	const char *name, *value;
-} fixed_headers[] = {
-	{"X-Content-Type-Options", "nosniff"},
-	{"Cross-Origin-Resource-Policy", "same-origin"},
-	{"Referrer-Policy", "no-referrer"},
-};
-/* Pictures have their script and style inside. In a sandbox they have no origin: a name that became
- * script in one reads nothing of the page's and asks the daemon for nothing. */
-static const char picture_policy[] =
-	"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts";
-
-/* Adds a warning as a header, for answers that have no place for it. */
-static void add_warning(const char *warning, struct MHD_Response *response)
-{
-	char value[WARNING_BYTES];
-	size_t len = 0;
-
-	for (; warning[len]; len++)
-		value[len] = warning[len] >= ' ' && warning[len] <= '~' ? warning[len] : '?';
-	value[len] = '\0';
-	MHD_add_response_header(response, "Stackprobe-Warning", value);
-}
-
-static void add_headers(const struct http_request *request, struct MHD_Response *response)
-{
-	const struct answer *answer = &request->answer;
-
-	for (size_t i = 0; i < ARRAY_SIZE(fixed_headers); i++)
-		MHD_add_response_header(response, fixed_headers[i].name, fixed_headers[i].value);
-	MHD_add_response_header(response, "Content-Security-Policy",
-				answer->policy ? answer->policy : picture_policy);
-	if (answer->policy) /* pictures, in their sandbox, have no need of it */
-		MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
-	MHD_add_response_header(response, "Cache-Control",
-				answer->etag[0] ? "no-cache" : "no-store");
-	if (answer->etag[0])
-		MHD_add_response_header(response, "ETag", answer->etag);
-	if (answer->varies)
-		MHD_add_response_header(response, "Vary", answer->varies);
-	if (answer->content_type)
-		MHD_add_response_header(response, "Content-Type", answer->content_type);
-	if (answer->allow)
-		MHD_add_response_header(response, "Allow", answer->allow);
-	if (answer->wants_token)
-		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
-	if (answer->is_gzip)
-		MHD_add_response_header(response, "Content-Encoding", "gzip");
-	if (answer->retry_after)
-		MHD_add_response_header(response, "Retry-After", answer->retry_after);
-	if (answer->notes.count)
-		add_warning(answer->notes.warnings[0], response);
-	if (request->connection->last)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-}
-
-static enum MHD_Result send_answer(struct http_request *request)
-{
-	struct answer *answer = &request->answer;
-
-	if (buf_error(&answer->body))
-		answer_failed(answer, 503, "no memory for the answer");
-	if (request->is_put)
-		fresh_forget(request->server->services->fresh);
-	struct MHD_Response *response = make_response(request);
-	if (!response)
-		return MHD_NO;
-	add_headers(request, response);
-	set_state(request, CONNECTION_WRITES);
-	enum MHD_Result r = MHD_queue_response(request->mhd, answer->status, response);
-	MHD_destroy_response(response);
-	return r;
-}
+#define ANSWER_MAX  (256u * 1024 * 1024)
+#define KEEPALIVE_S 60
+#define DROPPED_MAX 65536 /* bytes of a body that is dropped */
 
 static void stop_hangup_watch(struct http_request *request)
 {
@@ -210,9 +80,9 @@ static void on_hangup(void *arg)
 	}
 }
 
-static void suspend_request(struct http_request *request)
+void http_request_suspend(struct http_request *request)
 {
-	set_state(request, CONNECTION_WORKS);
+	http_request_state(request, CONNECTION_WORKS);
 	request->suspended = true;
 	request->next = request->server->suspended;
 	request->server->suspended = request;
@@ -437,7 +307,7 @@ static enum MHD_Result begin_request(struct listener *listener, struct MHD_Conne
 	if (let_in)
 		too_large(request);
 	request->dispatched = true;
-	return send_answer(request);
+	return http_answer_send(request);
 }
 
 enum MHD_Result http_request_handle(void *arg, struct MHD_Connection *mhd, const char *path,
@@ -461,17 +331,17 @@ enum MHD_Result http_request_handle(void *arg, struct MHD_Connection *mhd, const
 	}
 	if (!request->dispatched) {
 		request->dispatched = true;
-		set_state(request, CONNECTION_WORKS);
+		http_request_state(request, CONNECTION_WORKS);
 		if (server->stopping)
 			answer_failed(&request->answer, 503, "the daemon is stopping");
 		else if (!request->answer.status && !waits_for_objects(request, path, method))
 			dispatch_request(request, path, method);
 		if (!request->answer.status) {
-			suspend_request(request);
+			http_request_suspend(request);
 			return MHD_YES;
 		}
 	}
-	return send_answer(request);
+	return http_answer_send(request);
 }
 
 void http_request_completed(void *arg, struct MHD_Connection *mhd, void **context,
@@ -484,7 +354,7 @@ void http_request_completed(void *arg, struct MHD_Connection *mhd, void **contex
 	(void)code;
 	if (!request)
 		return;
-	set_state(request, CONNECTION_WAITS);
+	http_request_state(request, CONNECTION_WAITS);
 	services_forget(server->services, request);
 	stop_hangup_watch(request);
 	if (request->costly)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Internal to the room: the state that server.c (all places where the server listens), listener.c
- * (one such place) and http_request.c (one request) share. No other room includes this header. */
+ * (one such place), http_request.c (one request) and http_answer.c (its answer) share. No other
+ * room includes this header. */
 #pragma once
 
 #include <limits.h>
@@ -98,3 +99,14 @@ void http_request_completed(void *listener, struct MHD_Connection *mhd, void **c
 
 /* Answers all requests that wait with a 503: the daemon stops. */
 void http_requests_end(struct server *server);
+
+/* Has the library leave the request alone until its answer, or more of its stream, is there. */
+void http_request_suspend(struct http_request *request);
+
+/* ---- api/http/http_answer.c ---- */
+
+/* Notes what the request's connection does now. */
+void http_request_state(struct http_request *request, enum connection_state state);
+
+/* Sends the answer of a request, which is made. */
+enum MHD_Result http_answer_send(struct http_request *request);
