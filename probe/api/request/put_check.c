@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -26,6 +27,7 @@ struct put_check {
 	size_t count;
 	struct event_settings events[PROBE_SLOTS_COUNT];
 	size_t events_count;
+	_Atomic size_t step; /* which folder, or then event, the job looks at */
 	struct put_verdict verdict;
 
 	/* Used on the loop's thread only. */
@@ -62,6 +64,7 @@ static void check_folders(struct put_check *check)
 	for (size_t i = 0; i < check->count && !verdict->status; i++) {
 		const struct subject *subject = &check->subjects[i];
 
+		atomic_store(&check->step, i);
 		if (store_check_folder(subject->root, subject->below, &wrong) == 0)
 			continue;
 		why_set(&verdict->message, "params.%s %.960s", subject->param, wrong.text);
@@ -78,6 +81,7 @@ static void check_events(struct put_check *check)
 	for (size_t i = 0; i < check->events_count && !verdict->status; i++) {
 		const struct event_settings *event = &check->events[i];
 
+		atomic_store(&check->step, check->count + i);
 		if (event_text_read(&text, event->what, &wrong) < 0 ||
 		    event_check(&text, &wrong, &verdict->detail) == 0)
 			continue;
@@ -98,20 +102,20 @@ static void check_run(struct job *job)
 	pthread_mutex_unlock(&check->lock);
 }
 
-/* Explains a check without an answer. The job may be going on, so it isn't known which folder
- * hangs. */
+/* Explains a check without an answer: of what the job looks at, or would look at first. */
 static void explain_hang(const struct put_check *check, struct put_verdict *verdict)
 {
-	bool has_more = check->count && (check->count > 1 || check->events_count);
+	size_t step = atomic_load(&check->step);
+	bool of_event = step >= check->count && step - check->count < check->events_count;
 
 	verdict->status = 503;
 	verdict->detail.text[0] = '\0';
 	why_set(&verdict->message,
-		"params.%s%s%s can't be used: no answer in time from the file system",
-		check->count ? check->subjects[0].param : "events", has_more ? " or params." : "",
-		!has_more	   ? ""
-		: check->count > 1 ? check->subjects[1].param
-				   : "events");
+		"params.%s%s can't be used: no answer in time from the file system",
+		of_event ? "events." : "",
+		of_event	      ? check->events[step - check->count].word
+		: step < check->count ? check->subjects[step].param
+				      : "events");
 }
 
 static void check_done(struct job *job, bool finished)

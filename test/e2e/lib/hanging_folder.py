@@ -58,14 +58,20 @@ class HangingFolder:
         os.write(self.wake, b"x")
         self.thread.join()
 
-    def __exit__(self, *_):
+    def vanish(self):
+        """Whoever waits, or asks later, is told that there is nobody. It is still mounted."""
         self.stop()
-        self.close()  # whoever waits is told that there is nobody
+        self.close()
+
+    def __exit__(self, *_):
+        if self.fd is not None:
+            self.vanish()
         LIBC.umount2(os.fsencode(self.path), MNT_DETACH)
 
     def close(self):
         for fd in (self.fd, self.over, self.wake):
             os.close(fd)
+        self.fd = None
 
     def serve(self):
         opcode = None
