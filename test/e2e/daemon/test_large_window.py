@@ -42,4 +42,4 @@ def test_others_are_answered_while_a_large_window_is_read(roomy, start):
     assert lost(roomy.probe("mem")) == 0
     turns = [[frame for frame in stack.frames if frame in ("left", "right")] for stack in Profile(got[0].text).stacks]
     assert len({tuple(way) for way in turns if len(way) == BITS}) == STACKS, "each stack is there"
-    assert answers > 20, f"{answers} answers while the window was read"
+    assert answers > 8, f"{answers} answers while the window was read"

@@ -84,13 +84,14 @@ def code_files(target):
 
 
 def tables_are_there(profiler, *targets):
-    """Whether each file of theirs has been looked at for unwind information, and none is under way. (An allocator may be
-    probed before the process's mappings are known.)"""
+    """Whether their first files (program, loader, allocator) have been looked at for unwind information, and none is
+    under way. (An allocator may be probed before the process's mappings are known; and what is mapped after these were
+    read is found with the first stack in it.)"""
     text = profiler.get("/metrics").text
     seen = sum(int(number) for number in re.findall(
         r"^stackprobe_unwind_(?:built|shared|failed|bare|refused)_total (\d+)$", text, re.MULTILINE))  # fmt: skip
     return re.search(r"^stackprobe_unwind_pending 0$", text, re.MULTILINE) and \
-        seen >= len(set().union(*map(code_files, targets)))
+        seen >= min(3, len(set().union(*map(code_files, targets))))
 
 
 def standing_by(profiler, start, name, *args, entry=None, **kwargs):

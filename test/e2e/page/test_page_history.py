@@ -104,6 +104,11 @@ def two(keeper, start, copy):
     return daemon, pids, {"from": windows[1]["from"], "until": windows[-1]["until"]}
 
 
+def rates(daemon, span, *pids):
+    """Of each window what each process had."""
+    return [[window["weight"] for window in ended(daemon, pid=pid, **span)] for pid in pids]
+
+
 def query_of(**view):
     return "&".join(f"{key}={value}" for key, value in {"source": "range", "probe": "oncpu", **view}.items())
 
@@ -118,6 +123,7 @@ def test_two_processes_are_compared(two, opened, by):
         page.write("#history [name=rival]", str(small) if by == "pid" else "small")
         page.key("Enter")
         page.wait("#history caption", "functions changed beyond noise")
+        assert page.texts("#history tbody tr"), (page.text("#history caption"), rates(daemon, span, small, large))
         first = page.texts("#history tbody tr")[0]
         assert "part_b" in first and first.startswith("+"), first
         assert f"rival={small if by == 'pid' else 'small'}" in page.fragment
