@@ -258,12 +258,14 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 # Unit tests: one program for each test/unit/test_*.c. test_oom*, test_cgroup_scan, test_sender_alloc and test_batch_recorded let the Nth
 # allocation fail, test_cleaner has a clock of its own, test_close_job files whose closing hangs, test_lines processes that it may not kill, test_file_lines a file that hangs, test_agents makes up what VMs answer, test_tables*,
 # test_code_cache* and test_jfr* what they read; test_sender_disk has a disk that hangs, test_bolt a writer between any two reads. test_api_admission,
-# test_api_folders, test_api_sched_live and test_api_seconds set the clock ahead; in test_api_folders a look at a folder waits.
+# test_api_folders, test_api_processes, test_api_sched_live, test_api_seconds and test_container_journal set the clock ahead; in test_api_folders a look at a folder waits,
+# in test_api_processes the reading of a command line.
 UNITFLAGS_test_oom := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=attach_queue_$f)
 UNITFLAGS_test_anomaly_limits := -Wl,--wrap=cgroup_limits_read
 UNITFLAGS_test_api_admission := -Wl,--wrap=clock_gettime
 UNITFLAGS_test_api_folders := -Wl,--wrap=store_check_folder,--wrap=clock_gettime
+UNITFLAGS_test_api_processes := -Wl,--wrap=clock_gettime,--wrap=proc_command,--wrap=proc_counts_waits
 UNITFLAGS_test_api_sched_live := -Wl,--wrap=clock_gettime
 UNITFLAGS_test_api_seconds := -Wl,--wrap=clock_gettime
 UNITFLAGS_test_attach_queue := -Wl,--wrap=attach_look,--wrap=attach_begin
@@ -276,6 +278,7 @@ UNITFLAGS_test_code_search := $(UNITFLAGS_test_code_cache) -Wl,--wrap=pyfunction
 UNITFLAGS_test_jfr := $(UNITFLAGS_test_agents) -Wl,--wrap=jfr_read
 UNITFLAGS_test_engine_java := $(UNITFLAGS_test_jfr) -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_engine_jfr := $(UNITFLAGS_test_engine_java)
+UNITFLAGS_test_container_journal := -Wl,--wrap=clock_gettime
 UNITFLAGS_test_file_lines := -Wl,--wrap=open_file_open_known
 UNITFLAGS_test_lines := -Wl,--wrap=kill
 # It looks up its own functions, and has all of the daemon's for that.

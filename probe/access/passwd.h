@@ -7,3 +7,7 @@
 /* Returns the group in the first line that has the user; GID_UNKNOWN (proc/permission.h) if none of
  * the first 10,000 lines has the user. */
 gid_t passwd_group(uid_t uid);
+
+/* Writes the name of the user in that line, cut to `bytes` bytes with the NUL; the number where
+ * there is none. */
+void passwd_user(uid_t uid, char *name, size_t bytes);

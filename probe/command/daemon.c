@@ -11,6 +11,7 @@
 #include "sched/sched_params.h"
 #include "api/resource/puts.h"
 #include "api/http/server.h"
+#include "api/processes/processes_resource.h"
 #include "api/resource/state_file.h"
 #include "base/cleanup.h"
 #include "command/command.h"
@@ -250,6 +251,8 @@ static int build_daemon(struct daemon *daemon, struct why *why)
 		r = make_sched(daemon);
 	if (r == 0)
 		r = make_accounting(daemon);
+	if (r == 0)
+		r = processes_new(&services->processes, core->engine, core->names);
 	return r;
 }
 
@@ -276,6 +279,7 @@ static void tear_down(struct daemon *daemon)
 	history_free(daemon->services.history);
 	sched_free(daemon->services.sched);
 	accounting_free(daemon->services.accounting);
+	processes_free(daemon->services.processes);
 	if (daemon->signals.fd > 0)
 		close(daemon->signals.fd);
 	core_done(&daemon->core);

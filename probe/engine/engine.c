@@ -354,6 +354,13 @@ const struct target *engine_target(struct engine *engine, pid_t pid)
 	return target;
 }
 
+const struct target *engine_target_now(const struct engine *engine, pid_t pid, uint64_t start_ticks)
+{
+	const struct target *target = target_table_current(targets_table(engine->targets), pid);
+
+	return target && target->start_ticks == start_ticks ? target : NULL;
+}
+
 const struct target *engine_target_once(const struct engine *engine, pid_t pid, uint64_t id)
 {
 	return target_table_find(targets_table(engine->targets), (uint32_t)pid, id);

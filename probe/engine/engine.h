@@ -311,6 +311,11 @@ const char *engine_map_flag(const struct engine *engine, const struct target *ta
  */
 const struct target *engine_target(struct engine *engine, pid_t pid);
 
+/* Returns the target that has the pid now and began then, borrowed; NULL: none. Nothing is looked
+ * up. */
+const struct target *engine_target_now(const struct engine *engine, pid_t pid,
+				       uint64_t start_ticks);
+
 /* Returns the present or past target with that pid and id; NULL: not known any more. */
 const struct target *engine_target_once(const struct engine *engine, pid_t pid, uint64_t id);
 

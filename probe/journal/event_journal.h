@@ -10,11 +10,12 @@
 #include "base/buf.h"
 
 #define JOURNAL_KINDS_LIST(X)                                                                      \
-	X(JOURNAL_DAEMON, "daemon")   /* it began, it ends */                                      \
-	X(JOURNAL_PUT, "put")	      /* somebody changed a configuration */                       \
-	X(JOURNAL_TARGET, "target")   /* a process is sampled from now on, or no longer */         \
-	X(JOURNAL_GUARD, "guard")     /* max_overhead left events out, or does so no longer */     \
-	X(JOURNAL_TRIGGER, "trigger") /* params.trigger has fired: a period is sampled */
+	X(JOURNAL_DAEMON, "daemon")	  /* it began, it ends */                                  \
+	X(JOURNAL_PUT, "put")		  /* somebody changed a configuration */                   \
+	X(JOURNAL_TARGET, "target")	  /* a process is sampled from now on, or no longer */     \
+	X(JOURNAL_CONTAINER, "container") /* the same of a container's first and last process */   \
+	X(JOURNAL_GUARD, "guard")	  /* max_overhead left events out, or does so no longer */ \
+	X(JOURNAL_TRIGGER, "trigger")	  /* params.trigger has fired: a period is sampled */
 
 #define JOURNAL_VALUE(value, name) value,
 enum journal_kind { JOURNAL_KINDS_LIST(JOURNAL_VALUE) JOURNAL_KINDS };

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +32,41 @@ static int read_file(pid_t pid, const char *name, struct buf *out)
 	return r == -ENOENT ? -ESRCH : r;
 }
 
-/* proc(5): `pid (comm) state ppid …`, start time is field 22. comm may hold anything, so the
- * last parenthesis counts. */
+/* Fields of proc(5)'s stat behind comm, the first of which is number 3. */
+enum stat_field {
+	STAT_FLAGS = 9,
+	STAT_UTIME = 14,
+	STAT_STIME = 15,
+	STAT_THREADS = 20,
+	STAT_START = 22,
+	STAT_RSS = 24
+};
+#define FLAG_KTHREAD 0x00200000 /* PF_KTHREAD, include/linux/sched.h */
+
+/* Reads the fields behind `at`, the blank before field 3. Returns whether they are all there. */
+static bool read_fields(const char *at, struct proc_stat *stat)
+{
+	uint64_t fields[STAT_RSS + 1] = {0};
+
+	stat->state = at[0] ? at[1] : '\0';
+	for (int i = 3; i <= STAT_RSS; i++) {
+		if (!at || *at != ' ')
+			return false;
+		fields[i] = strtoull(at + 1, NULL, 10);
+		at = strchr(at + 1, ' ');
+	}
+	stat->is_kernel = fields[STAT_FLAGS] & FLAG_KTHREAD;
+	stat->cpu_ticks = fields[STAT_UTIME] + fields[STAT_STIME];
+	stat->threads = fields[STAT_THREADS];
+	stat->start_ticks = fields[STAT_START];
+	stat->rss_pages = fields[STAT_RSS];
+	return true;
+}
+
+/* proc(5): `pid (comm) state ppid …`. comm may hold anything, so the last parenthesis counts. */
 int proc_stat(pid_t pid, struct proc_stat *stat)
 {
+	struct proc_stat found = {0};
 	_cleanup_buf_ struct buf text = BUF_INIT(STAT_BYTES);
 	int r = read_file(pid, "stat", &text);
 
@@ -48,14 +80,10 @@ int proc_stat(pid_t pid, struct proc_stat *stat)
 	size_t len = (size_t)(end - begin) - 1;
 	if (len >= sizeof(stat->comm))
 		len = sizeof(stat->comm) - 1; /* kernel threads' names may be longer */
-	const char *field = end + 1;
-	for (int i = 3; i < 22 && field; i++) /* from the blank before field 3 to that before 22 */
-		field = strchr(field + 1, ' ');
-	if (!field)
+	if (!read_fields(end + 1, &found))
 		return -EINVAL;
-	*stat = (struct proc_stat){0};
-	memcpy(stat->comm, begin + 1, len);
-	stat->start_ticks = strtoull(field, NULL, 10);
+	memcpy(found.comm, begin + 1, len);
+	*stat = found;
 	return 0;
 }
 
@@ -251,13 +279,10 @@ uint64_t proc_epoch_ms_of_ticks(uint64_t start_ticks)
 /* Returns whether the process has ended, and its parent may not know yet. */
 static bool has_ended(pid_t pid)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT(STAT_BYTES);
-	int r = read_file(pid, "stat", &text);
-	const char *state = r < 0 ? NULL : memrchr(text.data, ')', text.len);
+	struct proc_stat stat = {0};
+	int r = proc_stat(pid, &stat);
 
-	if (!state)
-		return r == -ESRCH;
-	return memcmp(state, ") Z", 3) == 0 || memcmp(state, ") X", 3) == 0;
+	return r < 0 ? r == -ESRCH : stat.state == 'Z' || stat.state == 'X';
 }
 
 int proc_cmdline_contains(pid_t pid, const char *needle, bool *found)
@@ -277,16 +302,104 @@ int proc_cmdline_contains(pid_t pid, const char *needle, bool *found)
 	return 0;
 }
 
-int proc_each(void (*each)(void *arg, pid_t pid), void *arg)
+int proc_command(pid_t pid, char *text, size_t bytes, bool *is_cut)
 {
-	DIR *dir = opendir("/proc");
+	_cleanup_buf_ struct buf line = BUF_INIT(bytes - 1);
+	int r = read_file(pid, "cmdline", &line);
+
+	if (r < 0 && r != -ENOSPC)
+		return r;
+	*is_cut = r == -ENOSPC;
+	while (!*is_cut && line.len && !line.data[line.len - 1])
+		line.len--;
+	for (size_t i = 0; i < line.len; i++)
+		text[i] = line.data[i] ? line.data[i] : ' ';
+	text[line.len] = '\0';
+	return 0;
+}
+
+/* Reads the second number of a schedstat file, ns in a queue of a CPU; the first is ns on CPUs, the
+ * third how often. All are 0 if the kernel doesn't count them. */
+static int read_schedstat(const char *path, uint64_t *wait_ns, uint64_t *times)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(STAT_BYTES);
+	int r = file_read(AT_FDCWD, path, &text);
+
+	buf_char(&text, '\0');
+	if (r < 0 || buf_error(&text))
+		return r < 0 ? r : buf_error(&text);
+	return sscanf(text.data, "%*u %" SCNu64 " %" SCNu64, wait_ns, times) == 2 ? 0 : -EINVAL;
+}
+
+bool proc_counts_waits(void)
+{
+	uint64_t wait_ns, times;
+
+	return read_schedstat("/proc/thread-self/schedstat", &wait_ns, &times) == 0 && times;
+}
+
+/* Calls each(arg, number) for each number in a folder, until each() returns an error. */
+static int each_number(const char *path, int (*each)(void *arg, pid_t number), void *arg)
+{
+	DIR *dir = opendir(path);
+	int r = 0;
 
 	if (!dir)
 		return -errno;
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	for (struct dirent *entry; r == 0 && (entry = readdir(dir));) {
 		if (isdigit((unsigned char)entry->d_name[0]))
-			each(arg, (pid_t)strtol(entry->d_name, NULL, 10));
+			r = each(arg, (pid_t)strtol(entry->d_name, NULL, 10));
 	}
 	closedir(dir);
+	return r;
+}
+
+struct wait_sum {
+	pid_t pid;
+	size_t *threads_max;
+	uint64_t *wait_ns;
+};
+
+static int add_thread(void *arg, pid_t tid)
+{
+	const struct wait_sum *sum = arg;
+	uint64_t wait_ns, times;
+	char path[64];
+
+	if (!*sum->threads_max)
+		return -E2BIG;
+	--*sum->threads_max;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)sum->pid, (int)tid);
+	if (read_schedstat(path, &wait_ns, &times) == 0) /* else it has ended */
+		*sum->wait_ns += wait_ns;
 	return 0;
+}
+
+int proc_wait_ns(pid_t pid, size_t *threads_max, uint64_t *wait_ns)
+{
+	struct wait_sum sum = {pid, threads_max, wait_ns};
+	char path[32];
+
+	*wait_ns = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	int r = each_number(path, add_thread, &sum);
+	return r == -ENOENT ? -ESRCH : r;
+}
+
+struct every_process {
+	void (*each)(void *arg, pid_t pid);
+	void *arg;
+};
+
+static int give_process(void *arg, pid_t pid)
+{
+	const struct every_process *every = arg;
+
+	every->each(every->arg, pid);
+	return 0;
+}
+
+int proc_each(void (*each)(void *arg, pid_t pid), void *arg)
+{
+	return each_number("/proc", give_process, &(struct every_process){each, arg});
 }

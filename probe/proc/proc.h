@@ -16,10 +16,15 @@
 
 struct proc_stat {
 	char comm[PROC_COMM_BYTES]; /* the main thread's name: any bytes but NUL, then a NUL */
+	char state;		    /* proc(5): R, S, D, Z … */
+	bool is_kernel;		    /* a thread of the kernel */
 	uint64_t start_ticks;	    /* clock ticks since boot; differs among processes of one pid */
+	uint64_t cpu_ticks;	    /* on CPUs, of all its threads, also those that have ended */
+	uint64_t threads;
+	uint64_t rss_pages; /* resident */
 };
 
-/* Reads the process's name and start. */
+/* Reads the process's name, start and sums. */
 int proc_stat(pid_t pid, struct proc_stat *stat);
 
 /* Finds the process to which the thread (or process) `tid` belongs. */
@@ -65,6 +70,22 @@ uint64_t proc_epoch_ms_of_ticks(uint64_t start_ticks);
 /* Finds out whether `needle` occurs in the command line (arguments joined by blanks, the first 128
  * KiB). A process that has ended has none, even before its parent has waited for it: -ESRCH. */
 int proc_cmdline_contains(pid_t pid, const char *needle, bool *found);
+
+/*
+ * Reads the first bytes of the command line, its arguments joined by blanks, into `text` of `bytes`
+ * bytes, with a NUL; "": it has none. *is_cut says whether there are more. Reads the process's
+ * memory, which may hang.
+ */
+int proc_command(pid_t pid, char *text, size_t bytes, bool *is_cut);
+
+/* Returns whether the kernel counts how long threads wait for a CPU. */
+bool proc_counts_waits(void);
+
+/*
+ * Sums up how long the process's living threads have waited for a CPU, at most *threads_max of
+ * them, and subtracts their number from that. -E2BIG: there are more.
+ */
+int proc_wait_ns(pid_t pid, size_t *threads_max, uint64_t *wait_ns);
 
 /* Calls each(arg, pid) for every process. Returns 0, or the negative errno of opening /proc. */
 int proc_each(void (*each)(void *arg, pid_t pid), void *arg);

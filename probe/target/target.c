@@ -75,8 +75,9 @@ int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 		.expired = targets_look_at_moved, .arg = targets, .name = "targets"};
 	targets->where.late = (struct loop_timer){
 		.expired = targets_count_late, .arg = targets, .name = "targets"};
-	target_log_init(&targets->log);
-	int r = target_table_new(&targets->table, max);
+	int r = target_log_init(&targets->log, loop);
+	if (r == 0)
+		r = target_table_new(&targets->table, max);
 	if (r == 0)
 		target_table_on_end(targets->table, log_end, targets);
 	if (r == 0)
@@ -103,6 +104,7 @@ void targets_free(struct targets *targets)
 	targets_where_done(targets);
 	containers_on(targets->containers, &(struct containers_events){0});
 	target_table_free(targets->table);
+	target_log_done(&targets->log);
 	tables_free(targets->tables);
 	shares_free(targets->room);
 	snoopers_unref(targets->selection.snoopers);

@@ -90,6 +90,7 @@ static void rename_one(void *arg, struct target *target)
 		container_unref(target->container);
 		target->container = naming->now;
 	}
+	target_log_container(&naming->targets->log, target);
 	if (target->match.unnamed)
 		decide_on_names(naming->targets, target);
 	else if (naming->late && naming->targets->by_group && target_is_alive(target))

@@ -7,15 +7,22 @@
 #include "base/log.h"
 #include "loop/loop.h"
 #include "kind/kind.h"
+#include "select/containers.h"
 #include "target/target.h"
 
 /* Limits: a host where processes come and go all the time has some thousand lines a day. */
 #define LINES	      32
 #define LINE_EVERY_NS (10 * NS_PER_S)
 
-void target_log_init(struct target_log *log)
+int target_log_init(struct target_log *log, struct loop *loop)
 {
 	*log = (struct target_log){.rate = {.every_ns = LINE_EVERY_NS, .burst = LINES}};
+	return container_journal_init(&log->containers, loop);
+}
+
+void target_log_done(struct target_log *log)
+{
+	container_journal_done(&log->containers);
 }
 
 /* The journal says whose container it is as well. */
@@ -66,6 +73,23 @@ void target_log_probes(struct target_log *log, struct target *target, uint32_t p
 	if (removed)
 		log_change(log, target, removed, "removed from");
 	target->probes_said = known;
+	target_log_container(log, target);
+}
+
+/* It enters before it leaves: a container that it stays in has no end between. */
+void target_log_container(struct target_log *log, struct target *target)
+{
+	const struct container *container = target->probes_said ? target->container : NULL;
+	struct sampled_container *before = target->sampled_in;
+	const struct container_process process = {target->pid, target->ns_pid, target->start_ticks,
+						  target->comm};
+
+	target->sampled_in = NULL;
+	if (container && container->place.id[0])
+		target->sampled_in = container_journal_enter(
+			&log->containers, container, group_is_named(target->group), &process);
+	if (before)
+		container_journal_leave(&log->containers, before, &process);
 }
 
 void target_log_rest(struct target_log *log)
@@ -77,4 +101,5 @@ void target_log_rest(struct target_log *log)
 		journal_note(JOURNAL_TARGET, "%llu more added and %llu removed",
 			     (unsigned long long)log->added, (unsigned long long)log->removed);
 	log->added = log->removed = 0;
+	container_journal_rest(&log->containers);
 }

@@ -25,6 +25,7 @@
 struct process_code;
 struct container;
 struct known_cgroup;
+struct sampled_container;
 struct held_fd;
 struct interpreter;
 struct jvm;
@@ -71,7 +72,8 @@ struct target {
 	bool ended_by_exec;
 	struct target_match match;
 	struct target_choice choice;
-	uint32_t probes_said; /* probes that the log has reported */
+	uint32_t probes_said;		      /* probes that the log has reported */
+	struct sampled_container *sampled_in; /* which the journal counts it in; NULL: none */
 
 	/* of the program it runs (proc_program()), when inspected; 0: unknown */
 	uint64_t program;

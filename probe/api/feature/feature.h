@@ -32,6 +32,8 @@
 	X(REFUSED_SHARE, "share") /* the client has as many requests under way as it may */
 enum refusal { REFUSAL_LIST(NAMED_VALUE) REFUSALS };
 
+struct processes;
+
 /* What features work with; all borrowed. */
 struct services {
 	struct engine *engine;
@@ -42,6 +44,7 @@ struct services {
 	struct ondemands *ondemands;
 	struct sched *sched;
 	struct accounting *accounting;
+	struct processes *processes;
 	struct bounds bounds;	 /* of the conf file in force */
 	const char *host;	 /* what pictures and labels call it */
 	const char *state_dir;	 /* NULL: nothing is kept for the next start */
@@ -66,6 +69,7 @@ struct query {
 	long long every, count;	 /* s; how often */
 	long long step;		 /* width of a cell of a histogram, units */
 	long long top, min, max; /* which stacks, by their values */
+	long long limit;	 /* processes of /processes */
 	const char *pids;	 /* numbers, with commas between */
 	const char *value, *view, *unit, *sort;
 	const char *by;	      /* of /proc: the value by which rows are sorted */

@@ -11,6 +11,7 @@
 #include "api/resource/state_file.h"
 #include "api/metrics/metrics.h"
 #include "api/metrics/metrics_pack.h"
+#include "api/processes/processes_resource.h"
 #include "api/resource/feature_table.h"
 #include "base/cleanup.h"
 #include "loop/loop.h"
@@ -74,23 +75,21 @@ static const struct plain_page {
 	{.path = "/ui", .get = page_get, .below = true},
 };
 
-/* What history tells; not of one feature. */
-static const struct history_page {
+/* What is told of the host and of its past; not of one feature. */
+static const struct told_page {
 	const char *path;
 	void (*get)(const struct services *services, const struct query *query,
 		    struct answer *answer, void (*ready)(void *arg), void *arg);
-} history_pages[] = {
-	{"/windows", windows_get},
-	{"/changes", changes_get},
-	{"/anomalies", anomalies_get},
-	{"/events", events_get},
+} told_pages[] = {
+	{"/processes", processes_get}, {"/windows", windows_get}, {"/changes", changes_get},
+	{"/anomalies", anomalies_get}, {"/events", events_get},
 };
 
-static const struct history_page *find_history(const char *path)
+static const struct told_page *find_told(const char *path)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(history_pages); i++) {
-		if (strcasecmp(path, history_pages[i].path) == 0)
-			return &history_pages[i];
+	for (size_t i = 0; i < ARRAY_SIZE(told_pages); i++) {
+		if (strcasecmp(path, told_pages[i].path) == 0)
+			return &told_pages[i];
 	}
 	return NULL;
 }
@@ -196,7 +195,7 @@ void call_need(const struct call *call, struct need *need)
 	const struct feature *feature = find_feature(call->path, &name);
 
 	*need = (struct need){.role = ROLE_METRICS};
-	if (find_history(call->path)) {
+	if (find_told(call->path)) {
 		need->role = ROLE_READ;
 		need->costs = true;
 	} else if (is_below(call->path, DEBUG_PPROF)) {
@@ -226,12 +225,12 @@ void call_dispatch(const struct call *call)
 	const char *name;
 	const struct feature *feature = find_feature(call->path, &name);
 	const struct plain_page *page = find_page(call->path);
-	const struct history_page *history = find_history(call->path);
+	const struct told_page *told = find_told(call->path);
 
-	if (history) {
+	if (told) {
 		if (is_get(call, "GET, HEAD"))
-			history->get(call->services, &call->query, call->answer, call->ready,
-				     call->arg);
+			told->get(call->services, &call->query, call->answer, call->ready,
+				  call->arg);
 	} else if (page) {
 		if (is_get(call, "GET, HEAD"))
 			page->get(call);

@@ -16,8 +16,8 @@ static const char *const keys[] = {
 	"top",	  "min",	 "max",		 "sort",       "by",	      "group_by",
 	"pids",	  "probe",	 "from",	 "until",      "comm",	      "container",
 	"thread", "before_from", "before_until", "before_pid", "before_comm", "before_container",
-	"debug",  "gc",		 "rate"};
-#define KEYS_SHOWN 30
+	"limit",  "debug",	 "gc",		 "rate"};
+#define KEYS_SHOWN 31
 
 static const char *query_text(struct MHD_Connection *mhd, const char *key)
 {
@@ -66,6 +66,7 @@ void http_query_read(struct MHD_Connection *mhd, struct query *query, struct not
 		.top = query_number(mhd, "top"),
 		.min = query_number(mhd, "min"),
 		.max = query_number(mhd, "max"),
+		.limit = query_number(mhd, "limit"),
 		.pids = query_text(mhd, "pids"),
 		.sort = query_text(mhd, "sort"),
 		.by = query_text(mhd, "by"),

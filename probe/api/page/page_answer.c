@@ -184,6 +184,8 @@ static void answer_text(const struct page_asking *asking, struct answer *answer)
 		add_state(asking, out);
 	buf_str(out, "A browser shows a page here. With curl:\n\n");
 	add_call(asking, out, "what runs", "/proc/all.txt?seconds=1&top=20", NULL, "");
+	add_call(asking, out, "the same since each one's start, and what is sampled",
+		 "/processes?limit=20", NULL, "");
 	add_call(asking, out, "the next 10 s of a process, as a picture: >now.svg", "/flamegraph/",
 		 clock_probe(), ".svg?pid=PID&seconds=10");
 	add_call(asking, out, "the same as text, its 20 heaviest stacks", "/flamegraph/",

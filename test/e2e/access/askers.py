@@ -17,7 +17,7 @@ RESOURCES = [
     "/sched/runqlat.json?seconds=1", "/flamegraph/oncpu.folded?seconds=1", "/flamegraph/oncpu.folded?pid=1&seconds=1",
     "/proc", "/proc/proc_cpu.json", "/proc/proc_io.txt?seconds=1",
     "/flamegraph/oncpu.frames", "/flamegraph/oncpu.frames?seconds=1", "/proc/all.json?seconds=1",
-    "/windows?probe=oncpu", "/changes?probe=oncpu", "/anomalies?probe=oncpu", "/events", "/flamegraph/oncpu.folded?from=-60",
+    "/processes", "/windows?probe=oncpu", "/changes?probe=oncpu", "/anomalies?probe=oncpu", "/events", "/flamegraph/oncpu.folded?from=-60",
     "/debug/pprof/", "/debug/pprof/profile?seconds=1", "/debug/pprof/heap?seconds=1",
 ]  # fmt: skip
 SECOND_PATHS = [

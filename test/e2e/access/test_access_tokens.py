@@ -38,6 +38,7 @@ ROWS = [  # what is asked for, and who may: the least role
     ("GET", "/debug/pprof/", "read"),
     ("GET", "/flamegraph/oncpu.folded", "read"),
     ("GET", "/flamegraph/oncpu.folded?from=-60", "read"),
+    ("GET", "/processes", "read"),
     ("GET", "/windows?probe=oncpu", "read"),
     ("GET", "/changes?probe=oncpu", "read"),
     ("GET", "/anomalies?probe=oncpu", "read"),

@@ -174,15 +174,22 @@ static void whoever_has_shown_a_good_credential_is_told_from_who_has_not(void **
 	}
 }
 
-static void a_users_group_is_read_from_passwd(void **state)
+static void a_users_group_and_name_are_read_from_passwd(void **state)
 {
 	const struct passwd *own = getpwuid(getuid());
+	char name[33];
 
 	(void)state;
 	assert_int_equal(passwd_group(0), 0);
 	if (own)
 		assert_int_equal(passwd_group(own->pw_uid), own->pw_gid);
 	assert_int_equal(passwd_group(3999999999u), GID_UNKNOWN);
+	passwd_user(0, name, sizeof(name));
+	assert_string_equal(name, "root");
+	passwd_user(3999999999u, name, sizeof(name));
+	assert_string_equal(name, "3999999999");
+	passwd_user(0, name, 3);
+	assert_string_equal(name, "ro");
 }
 
 static void a_refusal_tells_what_to_do(void **state)
@@ -375,7 +382,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_token_is_no_way_in_for_anybody),
 		cmocka_unit_test(the_callers_user_stays_known_beside_a_token),
 		cmocka_unit_test(whoever_has_shown_a_good_credential_is_told_from_who_has_not),
-		cmocka_unit_test(a_users_group_is_read_from_passwd),
+		cmocka_unit_test(a_users_group_and_name_are_read_from_passwd),
 		cmocka_unit_test(a_refusal_tells_what_to_do),
 		cmocka_unit_test(roles_are_found_by_their_names),
 		cmocka_unit_test(connections_of_one_key_are_one_client),

@@ -17,6 +17,7 @@
 #include "unit/lib/scripted_core.h"
 
 #include "api/http/server.h"
+#include "api/processes/processes_resource.h"
 #include "costs/proc_params.h"
 #include "sched/sched_params.h"
 #include "api/resource/puts.h"
@@ -72,6 +73,7 @@ static inline void scripted_api_features(struct scripted_api *api)
 	assert_int_equal(ondemands_new(&services->ondemands, &ondemand), 0);
 	assert_int_equal(sched_new(&services->sched, &sched), 0);
 	assert_int_equal(accounting_new(&services->accounting, &accounting), 0);
+	assert_int_equal(processes_new(&services->processes, core->engine, core->names), 0);
 }
 
 /* Makes the server as the conf says. Returns 0, or a negative errno with a sentence in `why`. */
@@ -124,6 +126,7 @@ static inline void api_stop(struct scripted_api *api)
 	history_free(api->services.history);
 	sched_free(api->services.sched);
 	accounting_free(api->services.accounting);
+	processes_free(api->services.processes);
 	scripted_core_end(&api->core);
 	memset(api->refused, 0, sizeof(api->refused));
 }

@@ -249,6 +249,31 @@ static void the_start_time_is_field_22(void **state)
 	assert_in_range(stat.start_ticks, least_ticks, now_ticks);
 }
 
+static void sums_of_a_process_are_those_of_its_threads(void **state)
+{
+	struct proc_stat stat, child_stat;
+	struct timespec used;
+
+	(void)state;
+	do /* CPU time */
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	while (used.tv_sec == 0 && used.tv_nsec < 100000000);
+	assert_int_equal(proc_stat(getpid(), &stat), 0);
+	assert_int_equal(stat.state, 'R');
+	assert_false(stat.is_kernel);
+	assert_int_equal(stat.threads, 1);
+	/* The kernel splits the time into two parts, each of which is rounded down. */
+	assert_in_range(stat.cpu_ticks, sysconf(_SC_CLK_TCK) / 10 - 2, 60 * sysconf(_SC_CLK_TCK));
+	assert_in_range(stat.rss_pages, 50, 1 << 20);
+	pid_t child = child_named("x");
+	int r = proc_stat(child, &child_stat);
+	end_child(child);
+	assert_int_equal(r, 0);
+	assert_true(child_stat.cpu_ticks < stat.cpu_ticks);
+	if (proc_stat(2, &stat) == 0 && strcmp(stat.comm, "kthreadd") == 0)
+		assert_true(stat.is_kernel);
+}
+
 static void ticks_are_rounded_down_as_the_kernel_does(void **state)
 {
 	uint64_t tick = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -372,6 +397,68 @@ static void the_command_line_is_joined_by_blanks(void **state)
 	assert_false(found);
 }
 
+static pid_t child_with_line(const char *first, const char *second)
+{
+	pid_t child = fork();
+	char text[8] = "";
+	bool is_cut;
+
+	if (child == 0) {
+		execl("/bin/sleep", first, "100.5", second, (char *)NULL);
+		_exit(1);
+	}
+	for (int i = 0; i < 10000 && strncmp(text, first, 3) != 0; i++) { /* until its execve */
+		usleep(1000);
+		assert_int_equal(proc_command(child, text, sizeof(text), &is_cut), 0);
+	}
+	return child;
+}
+
+static void a_command_line_is_cut_where_there_is_no_room(void **state)
+{
+	pid_t child = child_with_line("one two", "0");
+	char text[32] = "as before", exact[sizeof("one two 100.5 0")], few[8];
+	bool is_cut = true;
+
+	(void)state;
+	assert_int_equal(proc_command(child, text, sizeof(text), &is_cut), 0);
+	assert_string_equal(text, "one two 100.5 0");
+	assert_false(is_cut);
+	assert_int_equal(proc_command(child, few, sizeof(few), &is_cut), 0);
+	assert_string_equal(few, "one two");
+	assert_true(is_cut);
+	/* The NUL behind the last argument finds no room, so there may be more. */
+	assert_int_equal(proc_command(child, exact, sizeof(exact), &is_cut), 0);
+	assert_string_equal(exact, text);
+	assert_true(is_cut);
+	end_child(child);
+	assert_int_equal(proc_command(child, text, sizeof(text), &is_cut), -ESRCH);
+	assert_string_equal(text, "one two 100.5 0");
+}
+
+static void waits_are_summed_up_over_as_many_threads_as_may_be(void **state)
+{
+	uint64_t wait_ns = 0, of_main = 0;
+	size_t threads_max = 3;
+	char text[64] = "";
+
+	(void)state;
+	if (!proc_counts_waits())
+		skip();
+	assert_int_equal(proc_wait_ns(getpid(), &threads_max, &wait_ns), 0);
+	assert_int_equal(threads_max, 2);
+	_cleanup_close_ int fd = open("/proc/self/schedstat", O_RDONLY);
+	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	assert_int_equal(sscanf(text, "%*u %lu", &of_main), 1);
+	assert_true(wait_ns <= of_main); /* it was read before */
+	threads_max = 0;
+	assert_int_equal(proc_wait_ns(getpid(), &threads_max, &wait_ns), -E2BIG);
+	pid_t child = child_named("x");
+	end_child(child);
+	threads_max = 3;
+	assert_int_equal(proc_wait_ns(child, &threads_max, &wait_ns), -ESRCH);
+}
+
 static void note_own(void *arg, pid_t pid)
 {
 	*(int *)arg += pid == getpid();
@@ -479,11 +566,14 @@ int main(void)
 		cmocka_unit_test(names_with_parentheses_blanks_and_line_ends_do_not_confuse),
 		cmocka_unit_test(names_that_are_equal_have_equal_bytes),
 		cmocka_unit_test(the_start_time_is_field_22),
+		cmocka_unit_test(sums_of_a_process_are_those_of_its_threads),
 		cmocka_unit_test(ticks_are_rounded_down_as_the_kernel_does),
 		cmocka_unit_test(a_process_that_has_gone_is_esrch),
 		cmocka_unit_test(a_process_whose_parent_waits_later_has_no_command_line),
 		cmocka_unit_test(who_has_a_say_in_a_process),
 		cmocka_unit_test(the_command_line_is_joined_by_blanks),
+		cmocka_unit_test(a_command_line_is_cut_where_there_is_no_room),
+		cmocka_unit_test(waits_are_summed_up_over_as_many_threads_as_may_be),
 		cmocka_unit_test(every_process_is_visited_once),
 	};
 

@@ -2,6 +2,8 @@
 /* Programs that begin in a container or cgroup, before and after its names are known. */
 #include "unit/target/container_targets.h"
 
+#include "journal/event_journal.h"
+#include "select/container_journal.h"
 #include "target/who.h"
 
 /* ---- what is known at once ---- */
@@ -251,6 +253,65 @@ static void a_renamed_container_is_decided_on_anew(void **state)
 	assert_true(scripted->selections > selections); /* verdicts are void */
 }
 
+/* ---- what is told of it ---- */
+
+static struct buf told = BUF_INIT(1 << 20);
+
+/* Returns how many events of containers there were since this was called first. */
+static unsigned count_told(void)
+{
+	static const char kind[] = " container ";
+	unsigned count = 0;
+
+	journal_take(&told);
+	buf_char(&told, '\0');
+	for (const char *at = told.data; (at = strstr(at, kind)); at++)
+		count++;
+	told.len--;
+	return count;
+}
+
+static bool is_told(void *arg)
+{
+	const unsigned *wanted = arg;
+
+	return count_told() >= *wanted;
+}
+
+static void the_first_process_of_a_container_is_told_and_that_none_is_left(void **state)
+{
+	unsigned wanted;
+
+	(void)state;
+	name_web("web");
+	follow_container(BY_CONTAINER_ID, WEB);
+	process_begin(&other, scene.comm);
+	tell_groups();
+	wanted = count_told() + 1; /* of the tests before */
+	exec_in(&other, &key_web);
+	scene_until(are_named, NULL);
+	scene_skip(2 * CONTAINER_MOMENT_NS);
+	scene_until(is_told, &wanted);
+	exec_in(&other, &key_web); /* another program, in the same container */
+	life_fork(&other, &scene.process, scene.comm);
+	scene_read();
+	life_exit(&other);
+	scene_read();
+	scene_skip(2 * CONTAINER_GRACE_NS);
+	scene_settle();
+	assert_int_equal(count_told(), wanted);
+	life_exit(&scene.process);
+	scene_read();
+	scene_settle();
+	assert_int_equal(count_told(), wanted);
+	scene_skip(2 * CONTAINER_GRACE_NS);
+	wanted++;
+	scene_until(is_told, &wanted);
+	assert_non_null(strstr(told.data, "web (0123456789ab) is sampled: "));
+	assert_non_null(strstr(told.data, "web (0123456789ab) hasn't been sampled for "));
+	buf_done(&told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +332,7 @@ int main(void)
 		CONTAINER_TEST(who_ended_before_may_be_rejected),
 		CONTAINER_TEST(a_command_line_and_names_decide_one_after_the_other),
 		CONTAINER_TEST(a_renamed_container_is_decided_on_anew),
+		CONTAINER_TEST(the_first_process_of_a_container_is_told_and_that_none_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
