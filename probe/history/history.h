@@ -80,6 +80,7 @@ struct history_ask {
 	enum view view;
 	bool compares; /* both sides are asked for */
 	bool modules;  /* profiles tell the files with the code */
+	bool judges;   /* of two profiles also which functions changed */
 	struct history_range ranges[HISTORY_SIDES];
 	struct history_filter filters[HISTORY_SIDES];
 	struct profile *running; /* the window that hasn't ended; NULL: there is none */
@@ -96,6 +97,9 @@ struct history_ask {
 	size_t changes_count;
 	uint64_t functions; /* that were compared */
 	bool tells;	    /* both sides have windows enough: else no change is told */
+	bool is_crowded;    /* there are more functions than can be judged */
+	/* Of two profiles, if it tells and isn't crowded; else NULL. done() may take them over. */
+	struct judged_functions *judged;
 	struct history_anomalies anomalies; /* done() may take them over */
 	struct buf events;		    /* lines as history_event_next() reads them */
 	uint64_t events_left_out;	    /* events before these */

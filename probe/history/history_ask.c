@@ -56,12 +56,13 @@ static int blend_running(const struct history_ask *ask, enum history_side side, 
  * process, each counts as one window, so that how much these vary is told by small ones, as long as
  * they aren't too many.
  */
-static enum history_level coarsest_of(const struct history_ask *ask, enum history_side side)
+static enum history_level coarsest_of(const struct history_ask *ask, const struct blend *blend)
 {
-	int64_t length = ask->ranges[side].until - ask->ranges[side].from;
+	const struct history_range *range = &ask->ranges[blend->side];
+	int64_t length = range->until - range->from;
 
-	bool is_one = ask->wish == HISTORY_ANOMALIES ||
-		      (ask->wish == HISTORY_CHANGES && history_filter_chooses(&ask->filters[side]));
+	bool is_one =
+		blend->by_process || (blend->functions && history_filter_chooses(&blend->filter));
 
 	if (!is_one)
 		return HISTORY_HOUR;
@@ -92,7 +93,7 @@ static int blend_side(struct history_ask *ask, enum history_side side, struct bl
 	blend->filter = ask->filters[side];
 	blend->period_ns = shortest_period(ask);
 	int r = history_store_blend(&ask->history->store, ask->series, &ask->ranges[side],
-				    coarsest_of(ask, side), blend, &ask->damaged);
+				    coarsest_of(ask, blend), blend, &ask->damaged);
 	/* Of a probe whose first window runs there is nothing on disk yet. */
 	if (r == 0 || (r == -ENOENT && ask->running))
 		r = blend_running(ask, side, blend);
@@ -158,11 +159,27 @@ static void leave_out_ended(const struct history_ask *ask, struct functions *fun
 	}
 }
 
+static int judge_functions(struct history_ask *ask, const struct functions *functions,
+			   const struct history_span spans[HISTORY_SIDES])
+{
+	struct judged_functions *judged = NULL;
+	int r = judged_new(&judged);
+
+	if (r == 0)
+		r = history_judge(functions, spans, judged);
+	if (r == 0)
+		ask->judged = TAKE_PTR(judged);
+	judged_free(judged);
+	return r;
+}
+
 static int compare_sides(struct history_ask *ask, struct functions *functions,
 			 const struct history_span spans[HISTORY_SIDES])
 {
 	if (history_store_is_stopped(&ask->history->store))
 		return -ECANCELED;
+	if (ask->wish == HISTORY_PROFILES)
+		return judge_functions(ask, functions, spans);
 	if (ask->wish == HISTORY_ANOMALIES) {
 		leave_out_ended(ask, functions);
 		return history_anomalies_make(functions, spans, &ask->anomalies);
@@ -194,6 +211,21 @@ static int read_changes(struct history_ask *ask)
 	if (r == 0 && ask->tells)
 		r = compare_sides(ask, functions, spans);
 	functions_free(functions);
+	return r;
+}
+
+/* Makes the profiles. Functions are judged before, so that memory has the table or the trees. */
+static int read_profiles(struct history_ask *ask)
+{
+	int r = ask->compares && ask->judges ? read_changes(ask) : 0;
+
+	ask->is_crowded = r == -ENOSPC;
+	if (ask->is_crowded)
+		r = 0;
+	for (int side = 0; side < HISTORY_SIDES && r == 0; side++) {
+		if (has_side(ask, side))
+			r = read_profile(ask, side);
+	}
 	return r;
 }
 
@@ -262,10 +294,7 @@ static void read_answer(struct history_ask *ask)
 	}
 	switch (ask->wish) {
 	case HISTORY_PROFILES:
-		for (int side = 0; side < HISTORY_SIDES && ask->error == 0; side++) {
-			if (has_side(ask, side))
-				ask->error = read_profile(ask, side);
-		}
+		ask->error = read_profiles(ask);
 		break;
 	case HISTORY_CHANGES:
 	case HISTORY_ANOMALIES:
@@ -304,6 +333,7 @@ static void free_ask(struct job *job)
 	buf_done(&ask->running_payload);
 	history_changes_free(ask->changes, ask->changes_count);
 	history_anomalies_done(&ask->anomalies);
+	judged_free(ask->judged);
 	free(ask->heads);
 	buf_done(&ask->events);
 	intern_free(ask->sampled);

@@ -346,11 +346,13 @@ static int own_names(struct history_change *changes, size_t count)
 	return 0;
 }
 
-int64_t history_changes(const struct functions *functions,
-			const struct history_span spans[HISTORY_SIDES], size_t max,
-			struct history_change **ret)
+/* Compares all rows that are judged, and marks the changes. Names are borrowed. Returns their
+ * number, or -ENOMEM. The caller frees *ret. */
+static int64_t judge_rows(const struct functions *functions,
+			  const struct history_span spans[HISTORY_SIDES],
+			  struct history_change **ret)
 {
-	size_t count = compare_rows(functions, spans, NULL), kept = 0;
+	size_t count = compare_rows(functions, spans, NULL);
 	_cleanup_free_ struct history_change *changes = calloc(count + 1, sizeof(*changes));
 
 	if (!changes)
@@ -360,12 +362,49 @@ int64_t history_changes(const struct functions *functions,
 		mark_states(changes, count);
 	else if (mark_changes(changes, count) < 0)
 		return -ENOMEM;
-	qsort(changes, count, sizeof(*changes), compare_changes);
-	while (kept < count && kept < max &&
+	*ret = TAKE_PTR(changes);
+	return (int64_t)count;
+}
+
+int64_t history_changes(const struct functions *functions,
+			const struct history_span spans[HISTORY_SIDES], size_t max,
+			struct history_change **ret)
+{
+	_cleanup_free_ struct history_change *changes = NULL;
+	int64_t count = judge_rows(functions, spans, &changes), kept = 0;
+
+	if (count < 0)
+		return count;
+	qsort(changes, (size_t)count, sizeof(*changes), compare_changes);
+	while (kept < count && (size_t)kept < max &&
 	       (changes[kept].self.is_change || changes[kept].total.is_change))
 		kept++;
-	if (own_names(changes, kept) < 0)
+	if (own_names(changes, (size_t)kept) < 0)
 		return -ENOMEM;
 	*ret = TAKE_PTR(changes);
-	return (int64_t)kept;
+	return kept;
+}
+
+/* Returns the direction of a change beyond noise. */
+static signed char direction_of(const struct history_rate *rate)
+{
+	if (!rate->is_change)
+		return 0;
+	return rate->after > rate->before ? 1 : -1;
+}
+
+int history_judge(const struct functions *functions, const struct history_span spans[HISTORY_SIDES],
+		  struct judged_functions *judged)
+{
+	_cleanup_free_ struct history_change *changes = NULL;
+	int64_t count = judge_rows(functions, spans, &changes);
+	int r = count < 0 ? (int)count : 0;
+
+	for (int64_t i = 0; r == 0 && i < count; i++) {
+		struct judged_function verdict = {direction_of(&changes[i].self),
+						  direction_of(&changes[i].total)};
+
+		r = judged_add(judged, changes[i].type, changes[i].name, verdict);
+	}
+	return r;
 }

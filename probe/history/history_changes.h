@@ -11,6 +11,7 @@
 #pragma once
 
 #include "history/history_blend.h"
+#include "output/svg/judged_functions.h"
 
 /* What is known of a side beside its functions. */
 struct history_span {
@@ -61,6 +62,10 @@ int64_t history_changes(const struct functions *functions,
 			const struct history_span spans[HISTORY_SIDES], size_t max,
 			struct history_change **ret);
 void history_changes_free(struct history_change *changes, size_t count);
+
+/* Compares them likewise, and adds what came of it for each. Returns 0, -ENOMEM or -ENOSPC. */
+int history_judge(const struct functions *functions, const struct history_span spans[HISTORY_SIDES],
+		  struct judged_functions *judged);
 
 /* Returns the probability that |t| of Student's distribution is at least that large. */
 double student_chance(double t, double degrees);

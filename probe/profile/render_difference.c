@@ -35,12 +35,14 @@ static int read_side(const struct render_difference *render, struct profile *pro
 		profile_show_events(profile);
 	profile_describe(profile, TREE_ROOT, render->host, &meta);
 	meta.header = true;
+	meta.without = render->without;
 	if (tree_count(profile->tree) > NODES_MAX)
 		r = tree_within(&smaller, profile->tree, NODES_MAX, TEXT_MAX);
 	if (r == 0)
 		r = folded_write(smaller ? smaller : profile->tree, TREE_ROOT, &meta, text);
 	if (r < 0)
 		return r;
+	stacks->took_ns[side] = profile->covered_ns;
 	size_t bytes = text->len;
 	buf_add(text, padding, sizeof(padding));
 	return buf_error(text) ? buf_error(text) : stacks_read(stacks, side, text->data, bytes);
@@ -53,18 +55,23 @@ static int draw_difference(struct render_difference *render)
 		.form = render->form,
 		.width = PICTURE_WIDTH,
 		.is_diff = true,
+		.negate = render->negate,
+		.judged = render->judged,
+		.remark = render->remark,
 		.flush = add_to_picture,
 		.arg = &render->picture,
 	};
 	_cleanup_stacks_ struct stacks raw = {0};
 	_cleanup_difference_ struct difference difference = {0};
-	int r = read_side(render, render->before, STACKS_BEFORE, &before, &raw);
+	enum stacks_side sides[2] = {STACKS_BEFORE, STACKS_AFTER};
+	int r = read_side(render, render->before, sides[render->negate], &before, &raw);
 
 	if (r == 0)
-		r = read_side(render, render->after, STACKS_AFTER, &after, &raw);
+		r = read_side(render, render->after, sides[!render->negate], &after, &raw);
 	if (r < 0)
 		return r;
-	profile_describe(render->after, TREE_ROOT, render->host, &svg.meta);
+	profile_describe(render->negate ? render->before : render->after, TREE_ROOT, render->host,
+			 &svg.meta);
 	svg.meta.icicle = render->icicle;
 	r = difference_make(&difference, &raw, PLACES_BY_VERSION, false, &svg);
 	return r < 0 ? r : stacks_svg_write(&difference.stacks, &svg);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Draws the difference of two profiles of one probe as a picture, in a job of the bulk worker. */
+/* Draws the difference of two profiles of one probe as a picture, in a job of the bulk worker.
+ * Weights are compared by the time that each covers, if both tell that (struct profile.covered_ns).
+ */
 #pragma once
 
 #include "loop/worker.h"
@@ -12,8 +14,14 @@ struct render_difference {
 	/* the question; render_difference_submit() takes references */
 	struct profile *before, *after; /* without processes' owners (profile/by_container.h) */
 	enum picture_form form;
-	bool icicle; /* the root on top */
-	bool events; /* show events instead of weights */
+	bool icicle;	  /* the root on top */
+	bool events;	  /* show events instead of weights */
+	bool negate;	  /* the widths are those of `before` */
+	unsigned without; /* struct profile_meta.without */
+	/* Which functions changed; borrowed until done(). NULL: what is counted tells
+	 * (output/svg/change.h). */
+	const struct judged_functions *judged;
+	const char *remark; /* a static text for the picture's head; NULL: none */
 	const char *host;
 	void (*done)(void *arg, struct render_difference *render);
 	void *arg;

@@ -160,7 +160,22 @@ static void draw(struct stacks *stacks, uint8_t wish)
 	demand(picture.len > 7 && memcmp(picture.data + picture.len - 7, "</svg>\n", 7) == 0);
 }
 
-/* The way of `render --diff`, and the table. */
+/* Names that a text may have by chance. */
+static struct judged_functions *judge_letters(void)
+{
+	struct judged_functions *judged;
+
+	demand(judged_new(&judged) == 0);
+	for (int i = 0; i < 26; i++) {
+		char name[] = {(char)('a' + i), '\0'};
+
+		demand(judged_add(judged, FRAME_TYPE_NATIVE, name,
+				  (struct judged_function){(signed char)(i % 3 - 1), 1}) == 0);
+	}
+	return judged;
+}
+
+/* The way of `render --diff`, or of a range of history, and the table. */
 static void draw_difference(struct stacks *stacks, uint8_t wish)
 {
 	_cleanup_buf_ struct buf picture = BUF_INIT(1 << 28), said = BUF_INIT(1 << 20),
@@ -172,10 +187,17 @@ static void draw_difference(struct stacks *stacks, uint8_t wish)
 		.width = PICTURE_WIDTH,
 		.is_diff = true,
 		.negate = wish & 8,
+		.remark = wish & 2 ? "remark" : NULL,
 		.flush = collect,
 		.arg = &picture,
 	};
+	struct judged_functions *judged = wish & 4 ? judge_letters() : NULL;
 
+	if (judged) {
+		stacks->took_ns[STACKS_AFTER] = 3600000000;
+		stacks->took_ns[STACKS_BEFORE] = 7000000;
+		svg.judged = judged;
+	}
 	demand(difference_make(&difference, stacks, (wish >> 5) % 3, wish & 2, &svg) == 0);
 	for (int side = 0; side < 2; side++) {
 		demand(difference.stacks.totals[side] == stacks->totals[side]);
@@ -184,6 +206,7 @@ static void draw_difference(struct stacks *stacks, uint8_t wish)
 	difference_warnings(&difference, wish & 8, &said);
 	demand(stacks_svg_write(&difference.stacks, &svg) == 0 && buf_error(&picture) == 0);
 	demand(report_write(stacks, &rows, &table) == 0);
+	judged_free(judged);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

@@ -77,7 +77,8 @@ struct query {
 	/* Ranges of history: times, and whose stacks; of what is compared with it the same. */
 	const char *probe, *from, *until, *comm, *container, *thread;
 	const char *before_from, *before_until, *before_pid, *before_comm, *before_container;
-	bool of_user; /* only a process that `user` may look into is allowed */
+	const char *widths; /* of a difference: whose they are, "before" or "after" */
+	bool of_user;	    /* only a process that `user` may look into is allowed */
 	struct viewer user;
 };
 #define QUERY_NONE     (-1) /* not given */

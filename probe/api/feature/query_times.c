@@ -18,7 +18,7 @@ bool query_has_range(const struct query *query)
 {
 	return query->from || query->until || query->comm || query->container || query->thread ||
 	       query->before_from || query->before_until || query->before_pid ||
-	       query->before_comm || query->before_container;
+	       query->before_comm || query->before_container || query->widths;
 }
 
 bool query_time(const char *text, int64_t now, int64_t *ns)

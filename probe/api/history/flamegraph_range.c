@@ -6,12 +6,16 @@
 #include <string.h>
 
 #include "api/history/history_question.h"
+#include "base/cleanup.h"
 #include "profile/render_difference.h"
 
 struct range_request {
 	const struct services *services;
 	struct worker *bulk;
 	struct render form; /* what to make of it */
+	bool has_widths_of_before;
+	unsigned without;		 /* of a difference: struct profile_meta.without */
+	struct judged_functions *judged; /* of a difference; NULL: there are none */
 	struct answer *answer;
 	void (*ready)(void *arg);
 	void *arg;
@@ -20,6 +24,7 @@ struct range_request {
 static void end_request(struct range_request *request)
 {
 	request->ready(request->arg);
+	judged_free(request->judged);
 	free(request);
 }
 
@@ -49,10 +54,22 @@ static void difference_drawn(void *arg, struct render_difference *render)
 	answer_content(arg, render->error, &render->picture);
 }
 
+/* Returns why changes aren't judged though they could be; NULL: they are. */
+static const char *remark_on(const struct history_ask *ask)
+{
+	if (!ask->judges || ask->judged)
+		return NULL;
+	return ask->is_crowded ? "there are too many functions to tell changes from noise"
+			       : "fewer than six windows on a side: noise isn't known";
+}
+
 /* Has the difference of both sides drawn. */
-static int submit_difference(struct range_request *request, const struct history_ask *ask)
+static int submit_difference(struct range_request *request, struct history_ask *ask)
 {
 	const struct render *form = &request->form;
+	const char *remark = remark_on(ask);
+
+	request->judged = TAKE_PTR(ask->judged);
 	struct render_difference question = {
 		.before = ask->profiles[HISTORY_BEFORE],
 		.after = ask->profiles[HISTORY_AFTER],
@@ -60,6 +77,10 @@ static int submit_difference(struct range_request *request, const struct history
 									 : PICTURE_SVG,
 		.icicle = form->icicle,
 		.events = form->events,
+		.negate = request->has_widths_of_before,
+		.without = request->without,
+		.judged = request->judged,
+		.remark = remark,
 		.host = form->host,
 		.done = difference_drawn,
 		.arg = request,
@@ -85,6 +106,16 @@ static void range_read(void *arg, struct history_ask *ask)
 		answer_content(request, r, NULL);
 }
 
+/* Two processes, or containers, are compared by their functions: their own names differ. */
+static unsigned heads_of_two(const struct query *query)
+{
+	const unsigned places = 1u << FRAME_TYPE_POD | 1u << FRAME_TYPE_CONTAINER;
+
+	if ((query->before_pid || query->before_comm) && (query->pid > 0 || query->comm))
+		return places | 1u << FRAME_TYPE_PROCESS | 1u << FRAME_TYPE_THREAD;
+	return query->before_container && query->container ? places : 0;
+}
+
 /* Returns what of the query history can't do; NULL: nothing. */
 static const char *check_range(const struct query *query, const struct history_ask *ask,
 			       const struct render *form)
@@ -97,6 +128,11 @@ static const char *check_range(const struct query *query, const struct history_a
 		return "jsonl is not for from and until: history has no threads' records";
 	if (ask->compares && !output->picture)
 		return "before_from and its like are for svg and html; /changes has them as a list";
+	if (query->widths && !ask->compares)
+		return "widths is for a difference: give before_from or its like";
+	if (query->widths && strcmp(query->widths, "before") != 0 &&
+	    strcmp(query->widths, "after") != 0)
+		return "widths must be before or after";
 	return ask->compares && stack_choice_chooses(&form->choice)
 		       ? "min, max and top are not for a difference"
 		       : NULL;
@@ -110,6 +146,7 @@ void flamegraph_range(const struct services *services, enum probe probe, enum vi
 				       .probe = probe,
 				       .view = view,
 				       .modules = form->outputs[0]->modules,
+				       .judges = !form->events && !view_is_held(view),
 				       .done = range_read};
 	struct range_request *request;
 
@@ -125,7 +162,16 @@ void flamegraph_range(const struct services *services, enum probe probe, enum vi
 		answer_failed(answer, 503, "no memory");
 		return;
 	}
-	*request = (struct range_request){services, services->bulk, *form, answer, ready, arg};
+	*request = (struct range_request){
+		.services = services,
+		.bulk = services->bulk,
+		.form = *form,
+		.has_widths_of_before = query->widths && strcmp(query->widths, "before") == 0,
+		.without = heads_of_two(query),
+		.answer = answer,
+		.ready = ready,
+		.arg = arg,
+	};
 	question.arg = request;
 	int r = session_ask_history(services->flamegraph, &question);
 	if (r < 0) {

@@ -16,8 +16,8 @@ static const char *const keys[] = {
 	"top",	  "min",	 "max",		 "sort",       "by",	      "group_by",
 	"pids",	  "probe",	 "from",	 "until",      "comm",	      "container",
 	"thread", "before_from", "before_until", "before_pid", "before_comm", "before_container",
-	"limit",  "debug",	 "gc",		 "rate"};
-#define KEYS_SHOWN 31
+	"widths", "limit",	 "debug",	 "gc",	       "rate"};
+#define KEYS_SHOWN 32
 
 static const char *query_text(struct MHD_Connection *mhd, const char *key)
 {
@@ -85,6 +85,7 @@ void http_query_read(struct MHD_Connection *mhd, struct query *query, struct not
 		.before_pid = query_text(mhd, "before_pid"),
 		.before_comm = query_text(mhd, "before_comm"),
 		.before_container = query_text(mhd, "before_container"),
+		.widths = query_text(mhd, "widths"),
 	};
 	MHD_get_connection_values(mhd, MHD_GET_ARGUMENT_KIND, check_key, notes);
 }

@@ -38,8 +38,9 @@ int difference_make(struct difference *difference, const struct stacks *raw,
 	struct stacks *stacks = &difference->stacks;
 	int r;
 
-	*difference =
-		(struct difference){.stacks = {.normalize = raw->normalize, .is_rewritten = true}};
+	*difference = (struct difference){.stacks = {.normalize = raw->normalize,
+						     .took_ns = {raw->took_ns[0], raw->took_ns[1]},
+						     .is_rewritten = true}};
 	r = comparable_make(&difference->comparable, raw, places);
 	for (int side = 0; r == 0 && side < 2; side++) {
 		const struct buf *text = &difference->comparable.texts[side];

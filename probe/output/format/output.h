@@ -41,6 +41,7 @@ struct profile_meta {
 	bool icicle;	    /* draw the root on top */
 	bool header;	    /* folded text begins with folded_header.h's line */
 	bool by_value;	    /* lines of text in order of their values, the largest first */
+	unsigned without;   /* 1 << enum frame_type: frames that folded text hasn't got */
 	const struct pprof_shape *pprof;
 	const struct places *places; /* source lines of the tree's places; NULL: unknown */
 	enum pprof_labels pprof_labels;

@@ -14,9 +14,18 @@ struct change_rules {
 	double before_scale, after_scale;
 };
 
+/* What is known of a change from elsewhere (judged_functions.h): it is that of its function. */
+enum change_verdict {
+	CHANGE_BY_RULES, /* nothing */
+	CHANGE_NOISE,
+	CHANGE_GROWN,
+	CHANGE_SHRUNK,
+	CHANGE_UNJUDGED, /* it is of no function that was judged */
+};
+
 #define CHANGE_SIGMAS	     3
 #define CHANGE_SHARE_PERCENT 1
 
 /* Returns whether the change from `before` (scaled) to `after` is shown. */
-bool change_is_shown(const struct change_rules *rules, uint64_t total, uint64_t before,
-		     uint64_t after);
+bool change_is_shown(const struct change_rules *rules, enum change_verdict verdict, uint64_t total,
+		     uint64_t before, uint64_t after);

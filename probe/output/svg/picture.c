@@ -65,6 +65,46 @@ static char *put_change(const struct picture *picture, char *p, const struct pic
 	return PUT(p, "%");
 }
 
+/* Writes "12.3/s", or "12,345/s". */
+static char *put_rate(char *p, uint64_t weight, uint64_t took_ms)
+{
+	uint64_t rate = number_share(weight, 100000, took_ms);
+
+	p = rate < 100000 ? number_put_fixed(p, rate, 2, true)
+			  : number_put_grouped(p, number_share(weight, 1000, took_ms));
+	return PUT(p, "/s");
+}
+
+/* Writes "; 12.3/s → 15.1/s": the frame's own weight by time, before and after; and why the frame
+ * isn't coloured though that changed. */
+static char *put_rates(const struct picture *picture, char *p, const struct picture_frame *frame)
+{
+	const struct picture_setup *setup = &picture->setup;
+
+	if (frame->counted[0] || frame->counted[1]) {
+		p = PUT(p, "; ");
+		p = put_rate(p, frame->counted[0], setup->took_ms[!setup->negate]);
+		p = PUT(p, " → ");
+		p = put_rate(p, frame->counted[1], setup->took_ms[setup->negate]);
+	}
+	if (frame->own == frame->own_before ||
+	    change_is_shown(&setup->rules, frame->verdict, setup->total, frame->own_before,
+			    frame->own))
+		return p;
+	switch (frame->verdict) {
+	case CHANGE_NOISE:
+		return PUT(p, "; within noise");
+	case CHANGE_GROWN:
+		return PUT(p, "; its function grew");
+	case CHANGE_SHRUNK:
+		return PUT(p, "; its function shrank");
+	case CHANGE_UNJUDGED:
+		return PUT(p, "; not judged");
+	default:
+		return p;
+	}
+}
+
 /* Writes "; of 10,000 references 12.34%". */
 static char *put_part(const struct picture *picture, char *p, const struct picture_frame *frame)
 {
@@ -94,7 +134,7 @@ static void write_share(struct picture *picture, const struct picture_frame *fra
 		p = number_put_fixed(p, number_share(frame->weight, 10000, setup->total), 2, false);
 	*p++ = '%';
 	if (setup->is_diff && !is_all)
-		p = put_change(picture, p, frame);
+		p = put_rates(picture, put_change(picture, p, frame), frame);
 	if (frame->events && picture->event_len)
 		p = put_part(picture, p, frame);
 	p = PUT(p, ")</title></path>");
@@ -137,6 +177,8 @@ static void write_numbers(struct picture *picture, const struct picture_frame *f
 	picture->own = frame->own;
 	picture->own_before = frame->own_before;
 	picture->events = frame->events;
+	memcpy(picture->counted, frame->counted, sizeof(picture->counted));
+	picture->verdict = frame->verdict;
 }
 
 /* Returns the shade of a name: the same in every picture. */
@@ -172,7 +214,8 @@ static char *put_class(struct picture *picture, char *p, const struct picture_fr
 	unsigned __int128 level = (unsigned __int128)change * DIFF_SHADES;
 
 	level = setup->max_change ? level / setup->max_change : 0;
-	bool shown = change_is_shown(&setup->rules, setup->total, frame->own_before, frame->own);
+	bool shown = change_is_shown(&setup->rules, frame->verdict, setup->total, frame->own_before,
+				     frame->own);
 	if (!shown)
 		level = shade_of(frame->name, frame->name_len);
 	*p++ = !shown ? 'u' : grew ? 'g' : 's';
@@ -280,13 +323,21 @@ static void add_frame(struct picture *picture, const struct picture_frame *frame
 	picture->out->len += (size_t)(p - begin);
 }
 
+/* Returns whether a frame has the numbers of the last one. */
+static bool has_same_numbers(const struct picture *picture, const struct picture_frame *frame)
+{
+	return picture->weight && frame->weight == picture->weight &&
+	       frame->offset == picture->offset && frame->own == picture->own &&
+	       frame->own_before == picture->own_before && frame->events == picture->events &&
+	       frame->counted[0] == picture->counted[0] &&
+	       frame->counted[1] == picture->counted[1] && frame->verdict == picture->verdict;
+}
+
 void picture_frame(struct picture *picture, const struct picture_frame *frame)
 {
 	bool is_all = frame->type == FRAME_TYPE_ROOT;
 
-	if (is_all || !picture->weight || frame->weight != picture->weight ||
-	    frame->offset != picture->offset || frame->own != picture->own ||
-	    frame->own_before != picture->own_before || frame->events != picture->events)
+	if (is_all || !has_same_numbers(picture, frame))
 		write_numbers(picture, frame);
 	if (is_all) {
 		struct picture_frame all = *frame;

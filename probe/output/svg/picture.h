@@ -36,9 +36,16 @@ struct picture_setup {
 	uint64_t total_before; /* diff: weight of the profile before */
 	bool negate; /* diff: the widths are those of the older profile, `before` is the newer */
 	struct change_rules rules; /* diff: which changes are coloured */
-	uint64_t took_ms[2];	   /* diff: time of after and before; 0: unknown */
-	unsigned common;	   /* diff: what both have in common, in percent */
-	bool has_common;	   /* diff: `common` is known */
+	bool is_judged;		   /* diff: frames have verdicts, which count for the rules */
+	bool by_time; /* diff: weights are compared by time. Else as they are, or by totals */
+	double scale; /* diff by time: weights of `total_before` are compared multiplied with it */
+	uint64_t took_ms[2];		  /* diff: time of after and before; 0: unknown */
+	time_t before_from, before_until; /* diff by time: the other profile's; 0: unknown */
+	uint64_t undrawn;   /* diff by time: what `total_before` has in stacks that changed and have
+			       no width */
+	const char *remark; /* diff: a fact; NULL: none */
+	unsigned common;    /* diff: what both have in common, in percent */
+	bool has_common;    /* diff: `common` is known */
 };
 
 struct picture {
@@ -53,7 +60,9 @@ struct picture {
 	/* The numbers of the last frame and their text: a frame and its child are often equally
 	 * wide, and then the text is reused. */
 	uint64_t offset, weight, own, own_before, events;
-	char where[40], span[40], share[2 * PICTURE_UNIT_MAX * 6 + 160];
+	uint64_t counted[2];
+	enum change_verdict verdict;
+	char where[40], span[40], share[2 * PICTURE_UNIT_MAX * 6 + 320];
 	size_t where_len, span_len, share_len;
 };
 
@@ -64,9 +73,11 @@ struct picture_frame {
 	uint32_t row;		  /* 0: the root */
 	uint64_t offset, weight;  /* left edge and width, as weights */
 	uint64_t own, own_before; /* diff: weight of the stacks that end here, after and before */
-	uint64_t self;		  /* weight of the stacks that end here … */
-	uint64_t events;	  /* of which the weight is a part; 0: none */
-	bool leaves_out;	  /* … which is written if children are too narrow to be drawn */
+	uint64_t counted[2];	  /* diff by time: the same before and after, not scaled */
+	enum change_verdict verdict; /* diff: of the own weight */
+	uint64_t self;		     /* weight of the stacks that end here … */
+	uint64_t events;	     /* of which the weight is a part; 0: none */
+	bool leaves_out; /* … which is written if children are too narrow to be drawn */
 };
 
 /* Returns the weight of the narrowest frame to draw (a tenth of a pixel), at least 1. */

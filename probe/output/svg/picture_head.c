@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "output/svg/picture_head.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -56,13 +57,19 @@ static void add_weight(const struct picture *picture, uint64_t weight)
 	buf_char(picture->out, ')');
 }
 
-/* Adds a rate: " (98.2/s)". */
-static void add_rate_of(struct buf *out, uint64_t weight, uint64_t took_ms)
+/* Adds a rate: " (98.2/s)"; where weights are compared by time also of which: " in 30 s (98.2/s)".
+ */
+static void add_rate_of(struct buf *out, uint64_t weight, uint64_t took_ms, bool by_time)
 {
 	char text[NUMBER_MAX];
 
 	if (!took_ms)
 		return;
+	if (by_time) {
+		buf_str(out, " in ");
+		buf_add(out, text, (size_t)(number_put_fixed(text, took_ms, 3, true) - text));
+		buf_str(out, " s");
+	}
 	buf_str(out, " (");
 	buf_add(out, text,
 		(size_t)(number_put_fixed(text, number_share(weight, 10000, took_ms), 1, true) -
@@ -70,31 +77,32 @@ static void add_rate_of(struct buf *out, uint64_t weight, uint64_t took_ms)
 	buf_str(out, "/s)");
 }
 
-/* Adds what a difference compares: rates, the total before, its change, what both have in common.
- */
-static void add_compared(const struct picture *picture)
+static void add_percent(struct buf *out, uint64_t part, uint64_t whole)
 {
-	const struct picture_setup *setup = &picture->setup;
-	uint64_t after = setup->negate ? setup->total_before : setup->total;
-	uint64_t before = setup->negate ? setup->total : setup->total_before;
-	uint64_t change = after > before ? after - before : before - after;
-	struct buf *out = picture->out;
 	char text[NUMBER_MAX];
 
-	add_rate_of(out, setup->total, setup->took_ms[0]);
-	buf_str(out, setup->negate ? " · after " : " · before ");
-	add_weight(picture, setup->total_before);
-	add_rate_of(out, setup->total_before, setup->took_ms[1]);
-	if (before) {
-		buf_str(out, after < before ? " · -" : " · +");
-		buf_add(out, text,
-			(size_t)(number_put_fixed(text, number_share(change, 1000, before), 1,
-						  true) -
-				 text));
-		buf_str(out, "%");
-	}
-	if (setup->has_common)
-		buf_printf(out, " · %u%% in common", setup->common);
+	buf_add(out, text,
+		(size_t)(number_put_fixed(text, number_share(part, 1000, whole), 1, true) - text));
+	buf_char(out, '%');
+}
+
+/* Adds the change of the total. */
+static void add_change(const struct picture *picture)
+{
+	const struct picture_setup *setup = &picture->setup;
+	double other = (double)setup->total_before * (setup->by_time ? setup->scale : 1);
+	double after = setup->negate ? other : (double)setup->total;
+	double before = setup->negate ? (double)setup->total : other;
+	char text[NUMBER_MAX];
+
+	if (before <= 0)
+		return;
+	uint64_t permille = (uint64_t)(fabs(after - before) * 1000 / before + 0.5);
+	buf_str(picture->out, after < before ? " · -" : " · +");
+	buf_add(picture->out, text, (size_t)(number_put_fixed(text, permille, 1, true) - text));
+	buf_char(picture->out, '%');
+	if (setup->by_time)
+		buf_str(picture->out, " a second");
 }
 
 static void add_separator(struct buf *out, size_t begin)
@@ -122,6 +130,38 @@ static void add_period(struct buf *out, time_t from, time_t until)
 	if (*from_text && *end)
 		buf_str(out, "–");
 	buf_str(out, end);
+}
+
+/* Adds what a difference compares: rates, the total before, its change, what both have in common,
+ * what isn't drawn. */
+static void add_compared(const struct picture *picture)
+{
+	const struct picture_setup *setup = &picture->setup;
+	struct buf *out = picture->out;
+
+	add_rate_of(out, setup->total, setup->took_ms[0], setup->by_time);
+	buf_str(out, setup->negate ? " · after " : " · before ");
+	if (setup->before_from || setup->before_until) {
+		add_period(out, setup->before_from, setup->before_until);
+		buf_str(out, ": ");
+	}
+	add_weight(picture, setup->total_before);
+	add_rate_of(out, setup->total_before, setup->took_ms[1], setup->by_time);
+	add_change(picture);
+	if (setup->has_common)
+		buf_printf(out, " · %u%% in common", setup->common);
+	if (setup->by_time && setup->negate)
+		buf_str(out, " · widths are those before");
+	if (setup->undrawn) {
+		buf_str(out, " · ");
+		add_percent(out, setup->undrawn, setup->total_before);
+		buf_str(out, setup->negate ? " of after is new and not drawn"
+					   : " of before is gone and not drawn");
+	}
+	if (setup->remark) {
+		buf_str(out, " · ");
+		xml_add(out, setup->remark);
+	}
 }
 
 static void add_rate(struct buf *out, size_t begin, uint64_t period_ns)
@@ -211,7 +251,8 @@ static void add_facts(const struct picture *picture)
 	if (meta->from || meta->until) {
 		add_separator(out, begin);
 		add_period(out, meta->from, meta->until);
-		add_gap(out, meta);
+		if (!picture->setup.by_time)
+			add_gap(out, meta);
 	}
 	add_rate(out, begin, meta->period_ns);
 	add_separator(out, begin);
@@ -247,8 +288,12 @@ static uint64_t add_legend_entry(struct buf *out, uint64_t x, const char *class,
 }
 
 /* Returns what counts as unchanged. */
-static const char *unchanged_words(const struct change_rules *rules)
+static const char *unchanged_words(const struct picture_setup *setup)
 {
+	const struct change_rules *rules = &setup->rules;
+
+	if (setup->is_judged)
+		return "unchanged, or within noise as windows vary";
 	if (rules->by_counts && rules->by_share)
 		return "unchanged, within noise (3σ) or less than 1% of all";
 	if (rules->by_counts)
@@ -266,7 +311,7 @@ static void add_legend(const struct picture *picture)
 	for (size_t i = 0; picture->setup.is_diff && i < ARRAY_SIZE(changes); i++)
 		x = add_legend_entry(out, x, changes[i][0], changes[i][1]);
 	if (picture->setup.is_diff)
-		x = add_legend_entry(out, x, "u0", unchanged_words(&picture->setup.rules));
+		x = add_legend_entry(out, x, "u0", unchanged_words(&picture->setup));
 	for (int type = 0; type < FRAME_TYPE_COUNT; type++) {
 		char class[] = {picture_kinds[type].class, '2', '\0'};
 

@@ -45,6 +45,9 @@ struct stacks {
 	bool is_rewritten; /* set before stacks_read(): each line is a stack, also "# stackprobe …"
 			    */
 	bool normalize;	   /* scale the weights of `before` to the total of `after` */
+	/* How long each side was sampled; both set: scale the weights of `before` to the time of
+	 * `after`. */
+	uint64_t took_ns[2];
 };
 
 /*

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "output/svg/picture.h"
 #include "output/svg/stacks_walk.h"
 #include "output/text/head_frame.h"
@@ -14,9 +15,11 @@
 struct drawing {
 	const struct stacks *stacks;
 	const struct stacks_svg *svg;
+	const struct picture_setup *setup;
 	struct picture picture;
 	struct buf out;
 	uint32_t rows;
+	uint64_t most, undrawn;		      /* diff by time: note_change() */
 	enum frame_type heads[HEAD_ROWS + 1]; /* types of the stack's first frames, by row */
 	int error;
 };
@@ -34,6 +37,30 @@ static bool count_rows(void *arg, const struct stacks_chain *chain)
 	if (rows > drawing->rows)
 		drawing->rows = rows;
 	return true;
+}
+
+/* Returns what is known of the change of a frame's own weight. `stack` is the text from the root to
+ * it. What is no function (`[anon]`, `[truncated]`), or has a name that was changed for the
+ * comparison, goes by the whole of the nearest function that it stands on. */
+static enum change_verdict verdict_of(const struct drawing *drawing, const char *stack, size_t len)
+{
+	const struct judged_functions *judged = drawing->svg->judged;
+	const struct judged_function *verdict = NULL;
+	signed char direction = 0;
+
+	if (!judged)
+		return CHANGE_BY_RULES;
+	for (const char *end = stack + len, *separator; end && !verdict; end = separator) {
+		separator = memrchr(stack, ';', (size_t)(end - stack));
+		const char *name = separator ? separator + 1 : stack;
+
+		verdict = judged_find(judged, name, (size_t)(end - name));
+		if (verdict)
+			direction = end == stack + len ? verdict->self : verdict->total;
+	}
+	if (!verdict)
+		return CHANGE_UNJUDGED;
+	return direction == 0 ? CHANGE_NOISE : direction > 0 ? CHANGE_GROWN : CHANGE_SHRUNK;
 }
 
 static bool is_name(const struct picture_frame *frame, const char *name)
@@ -85,15 +112,44 @@ static void find_heads(struct drawing *drawing, const struct stacks_chain *chain
 	}
 }
 
-/* Sets the own weights that the picture compares. */
+/* Sets the own weights that the picture compares, of the last frame of a chain. */
 static void set_own(const struct drawing *drawing, struct picture_frame *frame,
-		    const uint64_t own[2])
+		    const struct stacks_chain *chain)
 {
+	const uint64_t *own = chain->own;
 	uint64_t after = own[STACKS_AFTER];
 	uint64_t before = stacks_before(drawing->stacks, own[STACKS_BEFORE]);
+	bool negate = drawing->svg->negate;
 
-	frame->own = drawing->svg->negate ? before : after;
-	frame->own_before = drawing->svg->negate ? after : before;
+	frame->own = negate ? before : after;
+	frame->own_before = negate ? after : before;
+	if (!stacks_are_by_time(drawing->stacks))
+		return;
+	frame->counted[0] = own[negate ? STACKS_AFTER : STACKS_BEFORE];
+	frame->counted[1] = own[negate ? STACKS_BEFORE : STACKS_AFTER];
+	if (frame->own != frame->own_before)
+		frame->verdict =
+			verdict_of(drawing, chain->text, (size_t)(chain->end - chain->text));
+}
+
+/* Notes the largest change that is shown, and how much of `before` lies in stacks that have no
+ * width. */
+static bool note_change(void *arg, const struct stacks_chain *chain)
+{
+	struct drawing *drawing = arg;
+	struct picture_frame frame = {0};
+
+	set_own(drawing, &frame, chain);
+	uint64_t change = frame.own > frame.own_before ? frame.own - frame.own_before
+						       : frame.own_before - frame.own;
+	if (!change_is_shown(&drawing->setup->rules, frame.verdict, drawing->setup->total,
+			     frame.own_before, frame.own))
+		return true;
+	if (change > drawing->most)
+		drawing->most = change;
+	if (!chain->own[STACKS_AFTER])
+		drawing->undrawn += chain->own[STACKS_BEFORE];
+	return true;
 }
 
 static int flush_drawing(struct drawing *drawing)
@@ -122,7 +178,7 @@ static bool draw_chain(void *arg, const struct stacks_chain *chain)
 			frame.leaves_out = chain->leaves_out;
 		}
 		if (!end && drawing->svg->is_diff)
-			set_own(drawing, &frame, chain->own);
+			set_own(drawing, &frame, chain);
 		picture_frame(&drawing->picture, &frame);
 		if (drawing->out.len >= CHUNK_BYTES || buf_error(&drawing->out))
 			drawing->error = flush_drawing(drawing);
@@ -144,10 +200,15 @@ static uint64_t frameless_weight(const struct stacks *stacks)
 	return weight;
 }
 
-int stacks_svg_write(struct stacks *stacks, const struct stacks_svg *svg)
+static uint64_t took_ms(const struct stacks *stacks, enum stacks_side side)
 {
-	_cleanup_(drawing_done) struct drawing drawing = {
-		.stacks = stacks, .svg = svg, .out = BUF_INIT(TEXT_MAX), .rows = 1};
+	return stacks_are_by_time(stacks) ? stacks->took_ns[side] / NS_PER_MS
+					  : folded_header_took_ms(&stacks->headers[side]);
+}
+
+static struct picture_setup setup_of(const struct stacks *stacks, const struct stacks_svg *svg)
+{
+	const struct folded_header *before = &stacks->headers[STACKS_BEFORE];
 	struct picture_setup setup = {
 		.meta = &svg->meta,
 		.form = svg->form,
@@ -157,21 +218,43 @@ int stacks_svg_write(struct stacks *stacks, const struct stacks_svg *svg)
 		.total_before = stacks->totals[STACKS_BEFORE],
 		.negate = svg->negate,
 		.rules = svg->rules,
-		.took_ms = {folded_header_took_ms(&stacks->headers[STACKS_AFTER]),
-			    folded_header_took_ms(&stacks->headers[STACKS_BEFORE])},
+		.is_judged = svg->judged,
+		.by_time = stacks_are_by_time(stacks),
+		.scale = stacks_scale(stacks),
+		.took_ms = {took_ms(stacks, STACKS_AFTER), took_ms(stacks, STACKS_BEFORE)},
 		.common = svg->common,
 		.has_common = svg->has_common,
+		.remark = svg->remark,
 	};
-	uint64_t least = picture_least(setup.total, setup.width);
 
-	if (stacks->normalize && setup.total_before) {
-		double scale = (double)setup.total / (double)setup.total_before;
-
-		*(svg->negate ? &setup.rules.after_scale : &setup.rules.before_scale) = scale;
+	if (setup.by_time) {
+		setup.before_from = (time_t)(before->from_ms / 1000);
+		setup.before_until = (time_t)(before->until_ms / 1000);
 	}
+	*(svg->negate ? &setup.rules.after_scale : &setup.rules.before_scale) = setup.scale;
+	return setup;
+}
+
+int stacks_svg_write(struct stacks *stacks, const struct stacks_svg *svg)
+{
+	struct picture_setup setup = setup_of(stacks, svg);
+	_cleanup_(drawing_done) struct drawing drawing = {.stacks = stacks,
+							  .svg = svg,
+							  .setup = &setup,
+							  .out = BUF_INIT(TEXT_MAX),
+							  .rows = 1};
+	uint64_t least = picture_least(setup.total, setup.width);
+	int r = 0;
+
 	stacks_sort(stacks);
 	setup.max_change = stacks_link(stacks);
-	int r = stacks_walk(stacks, least, count_rows, &drawing);
+	if (setup.by_time) {
+		r = stacks_walk(stacks, 0, note_change, &drawing);
+		setup.max_change = drawing.most;
+		setup.undrawn = drawing.undrawn;
+	}
+	if (r == 0)
+		r = stacks_walk(stacks, least, count_rows, &drawing);
 	if (r < 0)
 		return r;
 	setup.rows = drawing.rows;

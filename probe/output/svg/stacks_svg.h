@@ -5,6 +5,7 @@
 #include "output/format/output.h"
 #include "output/svg/picture.h"
 #include "output/svg/stacks.h"
+#include "output/svg/judged_functions.h"
 
 struct stacks_svg {
 	struct profile_meta meta;
@@ -16,6 +17,9 @@ struct stacks_svg {
 	unsigned common;	   /* diff: percent that both have in common */
 	bool has_common;	   /* diff: `common` is known */
 	bool negate;		   /* diff: swaps the colours of frames that grew and that shrank */
+	const struct judged_functions
+		*judged;    /* diff: which functions changed; NULL: `rules` tell */
+	const char *remark; /* diff: of the head; NULL: none */
 	/* Takes the bytes of `out` and empties it. Returns 0, or a negative errno that ends the
 	 * writing. */
 	int (*flush)(void *arg, struct buf *out);

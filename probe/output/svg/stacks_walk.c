@@ -69,13 +69,36 @@ static void look_ahead(const struct stacks *stacks, size_t at)
 	__builtin_prefetch(end);
 }
 
+bool stacks_are_by_time(const struct stacks *stacks)
+{
+	return stacks->took_ns[STACKS_AFTER] && stacks->took_ns[STACKS_BEFORE];
+}
+
+/* Returns what weights of `before` are multiplied with, as a fraction: [STACKS_AFTER] /
+ * [STACKS_BEFORE]; NULL: they stay as they are. */
+static const uint64_t *scale_of(const struct stacks *stacks)
+{
+	if (stacks->normalize)
+		return stacks->totals[STACKS_BEFORE] ? stacks->totals : NULL;
+	return stacks_are_by_time(stacks) ? stacks->took_ns : NULL;
+}
+
+double stacks_scale(const struct stacks *stacks)
+{
+	const uint64_t *scale = scale_of(stacks);
+
+	return scale ? (double)scale[STACKS_AFTER] / (double)scale[STACKS_BEFORE] : 0;
+}
+
 uint64_t stacks_before(const struct stacks *stacks, uint64_t weight)
 {
-	const uint64_t *totals = stacks->totals;
+	const uint64_t *scale = scale_of(stacks);
 
-	if (!stacks->normalize || !totals[STACKS_BEFORE])
+	if (!scale)
 		return weight;
-	return (uint64_t)((unsigned __int128)weight * totals[STACKS_AFTER] / totals[STACKS_BEFORE]);
+	unsigned __int128 scaled =
+		(unsigned __int128)weight * scale[STACKS_AFTER] / scale[STACKS_BEFORE];
+	return scaled < UINT64_MAX ? (uint64_t)scaled : UINT64_MAX;
 }
 
 static uint64_t change_of(const struct stacks *stacks, const uint64_t own[2])

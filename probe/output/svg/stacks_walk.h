@@ -23,15 +23,21 @@ struct stacks_chain {
  */
 uint64_t stacks_link(struct stacks *stacks);
 
-/* Returns a weight of `before` as a difference counts it: scaled if `normalize` is set. */
+/* Returns whether a difference is of weights by time. */
+bool stacks_are_by_time(const struct stacks *stacks);
+
+/* Return a weight of `before` as a difference counts it, scaled to the total or to the time of
+ * `after`; and what weights are multiplied with, 0: they stay as they are. */
 uint64_t stacks_before(const struct stacks *stacks, uint64_t weight);
+double stacks_scale(const struct stacks *stacks);
 
 /* Returns how many frames a chain has. */
 uint32_t stacks_chain_frames(const struct stacks_chain *chain);
 
 /*
- * Calls chain() for all frames with a weight of at least `least` (1 or more), a child before its
- * parent. chain() returns false to stop the walk. Returns 0 (also when stopped), or -ENOMEM.
+ * Calls chain() for all frames with a weight of at least `least` (0: also those that only `before`
+ * has), a child before its parent. chain() returns false to stop the walk. Returns 0 (also when
+ * stopped), or -ENOMEM.
  */
 int stacks_walk(const struct stacks *stacks, uint64_t least,
 		bool (*chain)(void *arg, const struct stacks_chain *chain), void *arg);

@@ -18,9 +18,10 @@ struct line {
 };
 
 struct folded {
-	struct buf path; /* the open frames, `;` between them */
-	size_t depth;	 /* number of open frames */
-	struct buf text; /* scratch of frame_text() */
+	struct buf path;  /* the open frames, `;` between them */
+	size_t depth;	  /* number of open frames */
+	unsigned without; /* struct profile_meta.without */
+	struct buf text;  /* scratch of frame_text() */
 	struct buf *out;
 	bool by_value;
 	struct line *lines; /* if they are to be sorted by value */
@@ -99,18 +100,22 @@ static void pop_frame(struct folded *folded)
 	folded->depth--;
 }
 
+static bool is_written(const struct folded *folded, const struct frame *frame)
+{
+	return frame->type != FRAME_TYPE_ROOT && !(folded->without & 1u << frame->type);
+}
+
 static bool open_frame(void *arg, const struct tree_frame *node)
 {
 	struct folded *folded = arg;
 	const struct frame *frame = &node->frame;
-	bool is_root = frame->type == FRAME_TYPE_ROOT;
 
-	if (!is_root)
+	if (is_written(folded, frame))
 		push_frame(folded, frame);
 	if (node->self) {
 		size_t from = folded->out->len;
 
-		if (is_root)
+		if (!folded->depth)
 			buf_str(folded->out, "[unknown]"); /* stacks without any frame */
 		buf_add(folded->out, folded->path.data, folded->path.len);
 		buf_char(folded->out, ' ');
@@ -124,7 +129,7 @@ static bool open_frame(void *arg, const struct tree_frame *node)
 
 static void close_frame(void *arg, const struct tree_frame *node)
 {
-	if (node->frame.type != FRAME_TYPE_ROOT)
+	if (is_written(arg, &node->frame))
 		pop_frame(arg);
 }
 
@@ -159,6 +164,7 @@ int folded_write(const struct tree *tree, uint32_t start, const struct profile_m
 		.text = BUF_INIT(SIZE_MAX),
 		.out = out,
 		.by_value = meta->by_value,
+		.without = meta->without,
 	};
 	static const struct tree_visitor visitor = {open_frame, close_frame};
 	int r = push_leading(&folded, tree, start);

@@ -1,5 +1,6 @@
 """History: windows on disk, ranges of them, what changed; restarts, damage, and who may ask."""
 import os
+import re
 import signal
 import time
 
@@ -12,6 +13,7 @@ from browsing import opened  # noqa: F401
 from folded import Profile
 from helpers import HZ, Daemon, stopped, wait_burned, wait_for
 from past import ask, ended, folder, keeper, profile_of, stacks, wait_windows, windows  # noqa: F401
+from picture import Picture
 
 
 @pytest.mark.quick
@@ -184,10 +186,75 @@ def test_a_regression_is_the_first_of_what_changed(keeper, start, opened):
     assert abs(top["self"]["before"] / HZ - 15 / 103) < 0.03, top
     others = {"part_a", "part_c", "part_d"}
     assert not others & {change["name"] for change in told["changes"]}, told
-    svg = ask(daemon, "/flamegraph/oncpu.svg", **{"from": until - length, "until": until, "before_from": first,
-              "before_until": between}).text  # fmt: skip
-    assert 'data-diff="1"' in svg and "part_b" in svg
+    see_what_is_coloured(daemon, {"from": until - length, "until": until, "before_from": first, "before_until": between})
+    equal = {"from": (first + between) / 2, "until": between, "before_from": first, "before_until": (first + between) / 2}
+    assert not drawn(daemon, **equal).coloured()
     see_what_changed(opened, daemon, f"from={between + 1}&until={between + 1 + length}", others)
+
+
+def drawn(daemon, **query):
+    return Picture(ask(daemon, "/flamegraph/oncpu.svg", **query).text)
+
+
+def see_what_is_coloured(daemon, query):
+    """What /changes tells; the rest is within noise."""
+    changes = ask(daemon, "/changes", probe="oncpu", top=1000, **query).json()["changes"]
+    picture = drawn(daemon, **query)
+    assert "part_b" in picture.coloured() <= {change["name"] for change in changes if change["self"]["change"]}
+    assert any(title.startswith("part_b (") and re.search("/s → [0-9.]+/s[)]$", title) for title in picture.titles)
+    assert any(title.startswith("part_a (") and title.endswith("; within noise)") for title in picture.titles)
+    assert "within noise as windows vary" in picture.text("legend")
+
+
+def test_a_difference_counts_by_time_and_tells_what_is_gone(keeper, start):
+    daemon = keeper(window=1)
+    stays, ends = burning(start), start("paced", 20, 15, 10, 8)
+    daemon.profile(pids=[stays.pid, ends.pid], frequency=HZ)
+    wait_windows(daemon, 4)
+    daemon.put_ok(stopped())
+    time.sleep(2)  # a gap
+    daemon.profile(pids=[stays.pid, ends.pid], frequency=HZ)
+    before = wait_windows(daemon, 10)
+    ends.kill()
+    killed = time.time()
+    after = wait_windows(daemon, 7, **{"from": killed + 1, "until": killed + 100})
+    query = {"from": after[0]["from"], "until": after[6]["until"],
+             "before_from": before[0]["from"], "before_until": before[9]["until"]}  # fmt: skip
+    told = ask(daemon, "/changes", probe="oncpu", **query).json()
+    covered = [told[side]["covered"] for side in ("after", "before")]
+    assert covered[1] < query["before_until"] - query["before_from"] - 1.9, "the gap counts in no rate"
+    assert covered[1] > covered[0] + 1
+    picture, other = drawn(daemon, **query), drawn(daemon, **query, widths="before")
+    for shown, times in ((picture, covered), (other, covered[::-1])):
+        assert [float(time) for time in re.findall(r" in ([0-9.]+) s \(", shown.text("facts"))] == pytest.approx(times, abs=0.002)
+    assert picture.total == told["after"]["weight"] and other.total == told["before"]["weight"]
+    change = told["after"]["weight"] / covered[0] / (told["before"]["weight"] / covered[1]) - 1
+    said = float(re.search(r" · ([-+][0-9.]+)% a second", picture.text("facts"))[1])
+    assert said == pytest.approx(100 * change, abs=0.06)
+    names = {frame.name for frame in picture.frames}
+    assert "spin" in names and not names & {"paced", "part_a"}
+    # What is gone beyond noise (on a busy machine not all that is gone).
+    gone = {row["name"] for row in told["changes"] if row["self"]["change"] and not row["self"]["after"]}
+    assert not gone or "of before is gone and not drawn" in picture.text("facts")
+    assert {"paced", "part_a"} < {frame.name for frame in other.frames}
+    assert ("part_a" in other.coloured()) == ("part_a" in gone)
+    why = "" if "part_a" in gone else "; within noise"
+    assert any(title.startswith("part_a (") and title.endswith(f"/s → 0/s{why})") for title in other.titles)
+    # Two processes: by their functions alone.
+    two = {**query, "from": query["before_from"], "until": query["before_until"], "pid": stays.pid, "before_pid": ends.pid}
+    names = {frame.name for frame in drawn(daemon, **two).frames}
+    assert "inner_spin" in names and "spin" not in names
+    # Too few windows: it says so, and counts tell.
+    few = {**query, "from": after[0]["from"], "until": after[3]["until"]}
+    assert "fewer than six windows" in drawn(daemon, **few).text("facts")
+    page = ask(daemon, "/flamegraph/oncpu.html", **query).text
+    assert "within noise as windows vary" in page
+
+
+@pytest.mark.parametrize("query", ["widths=before", "from=-1&widths=before", "from=-1&before_from=-2&widths=x"])
+def test_widths_are_those_of_a_difference(daemon, query):
+    answer = daemon.get(f"/flamegraph/oncpu.svg?{query}")
+    assert answer.status == 400 and answer.message.startswith("widths "), answer.text
 
 
 def see_what_changed(opened, daemon, query, others):

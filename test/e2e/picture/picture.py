@@ -17,6 +17,7 @@ class Frame(NamedTuple):
 class Picture:
     """The frames of an SVG; reading it checks that they lie well."""
 
+    RATES, WHY = "; [0-9.,]+/s → [0-9.,]+/s", "; [a-z ]+"  # of a difference by time
     PATH = re.compile(r"M(\d+(?:\.\d{1,3})?) (\d+)h(\d+(?:\.\d{1,2})?)")
 
     def __init__(self, text):
@@ -39,7 +40,7 @@ class Picture:
         x, y, width = self.PATH.fullmatch(path.get("d")).groups()
         title = path.find(f"{SVG}title").text
         match = re.fullmatch(
-            rf"(.*) \(([\d,]+) {re.escape(self.unit)}, ([\d.]+)%(?:; ([-+]?[\d.]+)%)?\)",
+            rf"(.*) \(([\d,]+) {re.escape(self.unit)}, ([\d.]+)%(?:; ([-+]?[\d.]+)%({self.RATES})?({self.WHY})?)?\)",
             title,
             re.DOTALL,
         )
@@ -51,6 +52,13 @@ class Picture:
         self.titles.append(title)
         self.classes[frame] = path.get("class")
         self.changes[frame] = match[4]
+
+    def coloured(self):
+        """Names of the frames that a difference shows as changed."""
+        return {frame.name for frame, kind in self.classes.items() if kind[0] in "gs"}
+
+    def text(self, part):
+        return "".join(self.root.find(f".//{SVG}*[@id='{part}']").itertext())
 
     def check_places(self):
         """Each frame lies on one of the row below, beside its neighbours, as wide as it weighs."""

@@ -232,17 +232,31 @@ static void a_change_within_the_noise_is_not_shown(void **state)
 				  scaled = {.by_counts = true, .before_scale = 10};
 
 	(void)state;
-	assert_false(change_is_shown(&none, 100, 5, 5));
-	assert_true(change_is_shown(&none, 100, 5, 6));
+	assert_false(change_is_shown(&none, CHANGE_BY_RULES, 100, 5, 5));
+	assert_true(change_is_shown(&none, CHANGE_BY_RULES, 100, 5, 6));
 	/* 3 times the root of 200 is 42.4. */
-	assert_false(change_is_shown(&counts, 1000, 79, 121));
-	assert_true(change_is_shown(&counts, 1000, 78, 122));
-	assert_true(change_is_shown(&counts, 1000, 122, 78));
-	assert_false(change_is_shown(&share, 1000, 10, 19));
-	assert_true(change_is_shown(&share, 1000, 10, 20));
+	assert_false(change_is_shown(&counts, CHANGE_BY_RULES, 1000, 79, 121));
+	assert_true(change_is_shown(&counts, CHANGE_BY_RULES, 1000, 78, 122));
+	assert_true(change_is_shown(&counts, CHANGE_BY_RULES, 1000, 122, 78));
+	assert_false(change_is_shown(&share, CHANGE_BY_RULES, 1000, 10, 19));
+	assert_true(change_is_shown(&share, CHANGE_BY_RULES, 1000, 10, 20));
 	/* 10 samples that stand for 100, beside 100 of 1: 3 times the root of 1100 is 99.5. */
-	assert_false(change_is_shown(&scaled, 1000, 100, 199));
-	assert_true(change_is_shown(&scaled, 1000, 100, 210));
+	assert_false(change_is_shown(&scaled, CHANGE_BY_RULES, 1000, 100, 199));
+	assert_true(change_is_shown(&scaled, CHANGE_BY_RULES, 1000, 100, 210));
+}
+
+static void a_verdict_counts_more_than_the_rules(void **state)
+{
+	const struct change_rules share = {.by_share = true};
+
+	(void)state;
+	assert_true(change_is_shown(&share, CHANGE_GROWN, 1000, 5, 6));
+	assert_false(change_is_shown(&share, CHANGE_GROWN, 1000, 6, 5));
+	assert_false(change_is_shown(&share, CHANGE_GROWN, 1000, 6, 6));
+	assert_true(change_is_shown(&share, CHANGE_SHRUNK, 1000, 6, 5));
+	assert_false(change_is_shown(&share, CHANGE_SHRUNK, 1000, 5, 6));
+	assert_false(change_is_shown(&share, CHANGE_NOISE, 1000, 0, 900));
+	assert_false(change_is_shown(&share, CHANGE_UNJUDGED, 1000, 0, 900));
 }
 
 int main(void)
@@ -259,6 +273,7 @@ int main(void)
 		cmocka_unit_test(what_misleads_is_said),
 		cmocka_unit_test(what_counts_as_a_change_follows_from_the_unit),
 		cmocka_unit_test(a_change_within_the_noise_is_not_shown),
+		cmocka_unit_test(a_verdict_counts_more_than_the_rules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

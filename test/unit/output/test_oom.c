@@ -197,6 +197,21 @@ static int use_stacks(void)
 	return r < 0 ? r : stacks_svg_write(&stacks, &svg);
 }
 
+static int use_judged(void)
+{
+	struct judged_functions *judged = NULL;
+	int r = judged_new(&judged);
+
+	for (int i = 0; r == 0 && i < 500; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "f%d", i);
+		r = judged_add(judged, FRAME_TYPE_NATIVE, name, (struct judged_function){1, 1});
+	}
+	judged_free(judged);
+	return r;
+}
+
 static int use_snoopers(void)
 {
 	_cleanup_snoopers_ struct snoopers *snoopers = NULL;
@@ -372,6 +387,7 @@ SCENARIO(json_bears_it, use_json, false)
 SCENARIO(pprof_bears_it, use_pprof, false)
 SCENARIO(places_bear_it, use_places, false)
 SCENARIO(stacks_bear_it, use_stacks, false)
+SCENARIO(judged_functions_bear_it, use_judged, false)
 SCENARIO(snoopers_bear_it, use_snoopers, false)
 SCENARIO(a_request_bears_it, use_request, false)
 SCENARIO(events_of_sched_bear_it, use_sched_data, false)
@@ -395,6 +411,7 @@ int main(void)
 		cmocka_unit_test(pprof_bears_it),
 		cmocka_unit_test(places_bear_it),
 		cmocka_unit_test(stacks_bear_it),
+		cmocka_unit_test(judged_functions_bear_it),
 		cmocka_unit_test(snoopers_bear_it),
 		cmocka_unit_test(a_request_bears_it),
 		cmocka_unit_test(events_of_sched_bear_it),

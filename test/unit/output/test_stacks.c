@@ -191,6 +191,34 @@ static void the_largest_change_is_that_of_a_stack_on_either_side(void **state)
 	assert_int_equal(stacks_before(&stacks, 7), 3);
 }
 
+static void weights_by_time_count_as_of_the_time_of_after(void **state)
+{
+	struct stacks stacks = {.took_ns = {[STACKS_AFTER] = 3600, [STACKS_BEFORE] = 7200}};
+
+	(void)state;
+	assert_true(stacks_are_by_time(&stacks));
+	assert_int_equal(stacks_before(&stacks, 7), 3);
+	assert_true(stacks_scale(&stacks) == 0.5);
+	stacks.took_ns[STACKS_AFTER] = UINT64_MAX;
+	assert_true(stacks_before(&stacks, UINT64_MAX) == UINT64_MAX);
+	stacks.took_ns[STACKS_AFTER] = 0; /* not known */
+	assert_false(stacks_are_by_time(&stacks));
+	assert_int_equal(stacks_before(&stacks, 7), 7);
+	assert_true(stacks_scale(&stacks) == 0);
+}
+
+static void a_walk_by_no_weight_comes_to_what_is_gone(void **state)
+{
+	static const char before[] = "a;b 5\na;gone;far 7\n\0\0\0\0\0\0\0";
+	_cleanup_stacks_ struct stacks stacks = {0};
+
+	(void)state;
+	READ(&stacks, "a;b 5\na;new 2\n");
+	read_text(&stacks, STACKS_BEFORE, before, sizeof(before) - STACKS_PADDING);
+	_cleanup_free_ char *text = walk(&stacks, 0);
+	assert_string_equal(text, "2 0 5 5/5 b\n2 5 0 0/7 gone;far\n2 5 2 2/0 new\n1 0 7 0/0 a\n");
+}
+
 static bool stop(void *arg, const struct stacks_chain *chain)
 {
 	(void)chain;
@@ -233,6 +261,8 @@ int main(void)
 		cmocka_unit_test(frames_without_names_and_stacks_without_frames_are_kept),
 		cmocka_unit_test(two_sides_are_told_apart_and_only_the_first_has_width),
 		cmocka_unit_test(the_largest_change_is_that_of_a_stack_on_either_side),
+		cmocka_unit_test(weights_by_time_count_as_of_the_time_of_after),
+		cmocka_unit_test(a_walk_by_no_weight_comes_to_what_is_gone),
 		cmocka_unit_test(a_walk_stops_when_it_is_told),
 		cmocka_unit_test(weights_beyond_what_a_line_keeps_are_looked_up),
 	};
