@@ -12,8 +12,7 @@
 #include "history/history_state.h"
 #include "profile/render.h"
 
-#define CLOCK_STEP_NS (5 * NS_PER_S)
-#define LIMIT_NS      (60 * NS_PER_S) /* of a job, but all jobs here are without limit */
+#define LIMIT_NS (60 * NS_PER_S) /* of a job, but all jobs here are without limit */
 
 /* ---- the store's life ---- */
 
@@ -88,6 +87,7 @@ int history_new(struct history **ret, const struct history_setup *setup)
 		history->loop = setup->loop;
 		history->bulk = setup->bulk;
 		history->options = setup->options;
+		history->clock.offset = loop_real_ns() - (int64_t)loop_now_ns();
 		history->said = (struct rate){.every_ns = 60 * NS_PER_S, .burst = 4};
 		history->state_dir = strdup(setup->state_dir ? setup->state_dir : "");
 		r = history->state_dir
@@ -216,24 +216,20 @@ struct window_job {
 	} parts[PARTS];
 	void (*done)(void *arg);
 	void *arg;
-	uint64_t steady_ns; /* how long it lasted by a clock that nobody sets */
+	uint64_t lasted_ns; /* of history_lasted_ns() */
 	bool is_packed;
 	struct history_seen seen;
 };
 
 /* Packs a profile. In a job of the bulk worker. */
-int history_pack_profile(const struct profile *profile, uint64_t steady_ns,
+int history_pack_profile(const struct profile *profile, uint64_t lasted_ns,
 			 struct history_head *head, struct buf *payload)
 {
 	_cleanup_profile_ struct profile *copy = NULL;
 	struct frames_columns columns = {0};
 	struct profile_meta meta;
-	uint64_t length =
-		profile->until > profile->from ? (uint64_t)(profile->until - profile->from) : 0;
+	uint64_t length = history_length_ns(profile->from, profile->until, lasted_ns);
 
-	/* The clock was set ahead meanwhile: such a time never was. */
-	if (length > steady_ns + CLOCK_STEP_NS)
-		length = steady_ns;
 	if (view_is_held(profile->view))
 		length = 0; /* a state has none */
 	uint64_t length_ms = length / NS_PER_MS;
@@ -277,7 +273,7 @@ static void pack_window(struct window_job *window)
 		if (!profile)
 			continue;
 		part->payload = (struct buf)BUF_INIT(2 * HISTORY_PAYLOAD_MAX);
-		part->error = history_pack_profile(profile, window->steady_ns, &part->head,
+		part->error = history_pack_profile(profile, window->lasted_ns, &part->head,
 						   &part->payload);
 	}
 }
@@ -398,7 +394,8 @@ int history_add(struct history *history, struct profile *window, void (*done)(vo
 		.done = done,
 		.arg = arg,
 	};
-	packing->steady_ns = loop_now_ns() - window->began_ns;
+	packing->lasted_ns =
+		history_lasted_ns(&history->clock, loop_real_ns(), loop_now_ns(), window->began_ns);
 	for (int i = 0; i < PARTS; i++) {
 		const struct profile *profile = part_of(window, i);
 

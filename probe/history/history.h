@@ -110,7 +110,7 @@ struct history_ask {
 	/* private */
 	char series[HISTORY_SERIES_BYTES];
 	struct intern *sampled; /* names of processes that are sampled now; NULL: not known */
-	uint64_t steady_ns;	/* how long the running window has lasted */
+	uint64_t lasted_ns;	/* of the running window, by history_lasted_ns() */
 	struct history *history;
 	struct history_ask *next;
 	struct history_head running_head;

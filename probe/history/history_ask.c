@@ -31,7 +31,7 @@ static void pack_running(struct history_ask *ask)
 		ask->view == VIEW_SECOND ? ask->running->second : ask->running;
 
 	if (running)
-		ask->error = history_pack_profile(running, ask->steady_ns, &ask->running_head,
+		ask->error = history_pack_profile(running, ask->lasted_ns, &ask->running_head,
 						  &ask->running_payload);
 }
 
@@ -424,7 +424,8 @@ int history_submit(struct history *history, const struct history_ask *question)
 	history->asked = ask;
 	if (ask->running) {
 		profile_ref(ask->running);
-		ask->steady_ns = loop_now_ns() - ask->running->began_ns;
+		ask->lasted_ns = history_lasted_ns(&history->clock, loop_real_ns(), loop_now_ns(),
+						   ask->running->began_ns);
 		ask->job = (struct job){
 			.run = ask_run, .done = ask_done, .free = free_ask, .unlimited = true};
 		worker_submit(history->bulk, &ask->job);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "history/history.h"
+#include "history/history_length.h"
 #include "loop/rate.h"
 
 /* What a job of the worker saw, for the loop. */
@@ -28,6 +29,7 @@ struct history {
 	bool has_failed;	   /* a question of it came to nothing */
 	unsigned rests;		   /* times that looks rest longer, after failures */
 	uint64_t watch_failures;
+	struct history_clock clock;
 	struct intern *(*sampled)(void *arg, enum probe probe);
 	void *sampled_arg;
 	struct history_watched watched[PROBE_COUNT];
@@ -36,10 +38,10 @@ struct history {
 };
 
 /*
- * Packs a profile that has lasted so long into a payload and its head without a number. In a job of
- * the bulk worker. Returns 0 or a negative errno.
+ * Packs a profile that has lasted so long (of history_lasted_ns()) into a payload and its head
+ * without a number. In a job of the bulk worker. Returns 0 or a negative errno.
  */
-int history_pack_profile(const struct profile *profile, uint64_t steady_ns,
+int history_pack_profile(const struct profile *profile, uint64_t lasted_ns,
 			 struct history_head *head, struct buf *payload);
 
 /* Take the journal's lines: at first; to the worker; at last, when the worker has stopped. */

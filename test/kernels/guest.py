@@ -11,7 +11,7 @@ QEMU = 'qemu-system-x86_64'
 BUSYBOX = '/bin/busybox'
 HERE = Path(__file__).resolve().parent
 FOLDERS = ['bin', 'dev', 'etc', 'proc', 'sys', 'tmp', 'root', 'var/lib', 'var/log']
-APPLETS = ['awk', 'cat', 'cut', 'dmesg', 'grep', 'head', 'ip', 'kill', 'killall', 'mkdir', 'mount', 'nc', 'dd', 'poweroff', 'readlink',
+APPLETS = ['awk', 'cat', 'cut', 'date', 'dmesg', 'grep', 'head', 'ip', 'kill', 'killall', 'mkdir', 'mount', 'nc', 'dd', 'poweroff', 'readlink',
            'rm', 'sed', 'sh', 'sleep', 'stty', 'tail', 'test', 'timeout', 'tr', 'uname']
 GUEST_SECONDS = 900
 
