@@ -78,6 +78,7 @@ static void write_file(struct spans_writing *writing, const struct region_view *
 	struct symbol_place place = {writing->of->pid, region->start, region->end};
 	struct runtime_place *python = &writing->found[RUNTIME_PYTHON];
 	struct runtime_place *java = &writing->found[RUNTIME_JAVA];
+	struct runtime_place *made = &writing->found[RUNTIME_MADE];
 	struct table *table = tables_get(writing->tables, region->file, &place);
 
 	span->what = SPAN_NO_TABLE << SPAN_KIND_SHIFT;
@@ -95,6 +96,10 @@ static void write_file(struct spans_writing *writing, const struct region_view *
 		java->found = table_hotspot(table, region->file_offset, span, &java->bias);
 		java->file = java->found ? region->file : NULL;
 	}
+	if (!made->found) {
+		made->found = table_jit(table, region->file_offset, span, &made->bias);
+		made->file = made->found ? region->file : NULL;
+	}
 }
 
 static void put_span(struct spans_writing *writing, uint64_t start, uint64_t end,
@@ -103,6 +108,38 @@ static void put_span(struct spans_writing *writing, uint64_t start, uint64_t end
 	if (start < end && writing->count < SPANS_MAX)
 		writing->to[writing->count++] = (struct span){
 			.start = start, .end = end, .what = (uint32_t)kind << SPAN_KIND_SHIFT};
+}
+
+/* Writes made code by the rows that there are for it. */
+static void put_rows(struct spans_writing *writing, const struct jit_piece *piece, uint64_t start,
+		     uint64_t end)
+{
+	struct span span = {.start = start, .end = end};
+
+	if (start >= end || writing->count >= SPANS_MAX)
+		return;
+	table_span_at(writing->tables, writing->of->made_table, piece->at + (start - piece->start),
+		      &span);
+	writing->to[writing->count++] = span;
+}
+
+/* Writes made code that is no Java VM's. */
+static void put_made(struct spans_writing *writing, uint64_t start, uint64_t end)
+{
+	const struct jit_rows *rows = writing->of->made;
+
+	for (size_t i = 0; rows && i < rows->count && rows->pieces[i].start < end; i++) {
+		const struct jit_piece *piece = &rows->pieces[i];
+		uint64_t from = piece->start > start ? piece->start : start;
+		uint64_t to = piece->end < end ? piece->end : end;
+
+		if (from >= to)
+			continue;
+		put_span(writing, start, from, SPAN_BARE);
+		put_rows(writing, piece, from, to);
+		start = to;
+	}
+	put_span(writing, start, end, SPAN_BARE);
 }
 
 /*
@@ -118,13 +155,14 @@ static void write_made(struct spans_writing *writing, const struct region_view *
 
 		if (cache->end <= from || cache->start >= region->end)
 			continue;
-		put_span(writing, from, cache->start, SPAN_BARE);
+		put_made(writing, from, cache->start);
 		if (!cache->written)
 			put_span(writing, cache->start, cache->end, SPAN_HOTSPOT);
 		cache->written = true;
 		from = cache->end;
 	}
-	put_span(writing, from, region->end, SPAN_BARE);
+	put_made(writing, from, region->end);
+	writing->spans->has_made = true;
 }
 
 static void write_one(void *arg, const struct region_view *region)
@@ -160,6 +198,8 @@ static const void *walk_of(const struct spans_writing *writing, enum runtime_num
 {
 	if (number == RUNTIME_PYTHON)
 		return writing->of->python;
+	if (number == RUNTIME_MADE)
+		return NULL;
 	return writing->caches_count ? writing->of->hotspot : NULL;
 }
 
@@ -195,13 +235,14 @@ static void write_walks(const struct spans_writing *writing, uint32_t at)
 static int write_all(struct spans_writing *writing)
 {
 	struct spans *spans = writing->spans;
+	const struct jit_rows *made = writing->of->made;
 	/* each may cut a mapping in two */
-	size_t most = writing->count + 2 * writing->caches_count;
+	size_t most = writing->count + 2 * writing->caches_count + 2 * (made ? made->count : 0);
 
 	if (!writing->count)
 		return 0;
 	most = most < SPANS_MAX ? most : SPANS_MAX;
-	spans->tables = calloc(most, sizeof(struct table *));
+	spans->tables = calloc(most + 1, sizeof(struct table *));
 	_cleanup_free_ struct span *written = calloc(most, sizeof(*written));
 	if (!spans->tables || !written)
 		return -ENOMEM;
@@ -214,6 +255,8 @@ static int write_all(struct spans_writing *writing)
 	writing->to = written;
 	writing->count = 0;
 	address_space_each(writing->of->space, write_one, writing);
+	if (made)
+		spans->tables[spans->tables_count++] = table_ref(writing->of->made_table);
 	spans->count = (uint32_t)writing->count;
 	memcpy(arena_words(spans->arena, spans->start), written, most * sizeof(*written));
 	write_walks(writing, spans->start + (uint32_t)(most * SPAN_WORDS));
@@ -246,6 +289,8 @@ int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
 	find_caches(&writing);
 	address_space_each(of->space, count_one, &writing);
 	int r = write_all(&writing);
+	if (!spans->has_made)
+		found[RUNTIME_MADE] = (struct runtime_place){0};
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		spans->runtimes[i].is_there = found[i].found != NULL;
 	if (r < 0)

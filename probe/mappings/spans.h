@@ -8,7 +8,7 @@
  * thread only.
  *
  * A Java VM's code cache is one span for all that is reserved for it in a row, as it grows in
- * there.
+ * there. A mapping of other made code is cut where there are rows for a part of it.
  */
 #pragma once
 
@@ -18,10 +18,12 @@
 
 #include "runtime/runtime.h"
 #include "mappings/address_space.h"
+#include "jit/jit_rows.h"
 #include "unwind/tables.h"
 
 struct spans {
 	unsigned refs;
+	bool has_made;	       /* there is code made at run time */
 	uint32_t start, count; /* of struct target_value; 0: it has none */
 	uint32_t number;       /* of struct target_value */
 	bool pending;	       /* some of its tables aren't there yet */
@@ -42,6 +44,8 @@ struct spans_of {
 	/* of the process; NULL: not known */
 	const struct cpython *python;
 	const struct hotspot *hotspot;
+	const struct jit_rows *made; /* of the process's made code, in `made_table`; NULL: none */
+	struct table *made_table;    /* borrowed */
 };
 
 /*

@@ -8,10 +8,12 @@
 #include "base/cleanup.h"
 #include "runtime/interpreter.h"
 #include "runtime/jvm.h"
+#include "runtime/made_code.h"
 
 const struct runtime_kind *const runtime_kinds[RUNTIMES] = {
 	[RUNTIME_PYTHON] = &interpreter_kind,
 	[RUNTIME_JAVA] = &jvm_kind,
+	[RUNTIME_MADE] = &made_code_kind,
 };
 
 bool runtime_unref(struct runtime *runtime)

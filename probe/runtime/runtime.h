@@ -43,8 +43,9 @@ struct runtime_place {
 	uint64_t bias;
 };
 
-/* The kinds that there are; a process may have several. */
-enum runtime_number { RUNTIME_PYTHON, RUNTIME_JAVA, RUNTIMES };
+/* The kinds that there are; a process may have several. The kernel's side walks the frames of
+ * the first two. */
+enum runtime_number { RUNTIME_PYTHON, RUNTIME_JAVA, RUNTIME_MADE, RUNTIMES };
 
 struct runtime_kind {
 	enum runtime_number number;
@@ -66,6 +67,9 @@ struct runtime_kind {
 	bool (*is_unfinished)(const struct runtime *known);
 	/* Asks the process and fills in the struct, `error` too. On a worker: may hang. */
 	void (*ask)(pid_t pid, const struct process_memory *memory, struct runtime *runtime);
+	/* Takes over from what was known of the same place; NULL: nothing. Returns false if nothing
+	 * has changed: what is known stays. On the loop's thread. */
+	bool (*follow)(struct runtime *answer, struct runtime *known);
 	void (*unref)(struct runtime *runtime);
 };
 

@@ -86,8 +86,11 @@ static void name_kernel(struct symbolizer *symbolizer, uint64_t address, struct 
 
 static void name_jit(const struct code *code, struct named *named, struct buf *name)
 {
-	size_t len;
-	const char *told = code->perfmap ? perfmap_find(code->perfmap, code->made, &len) : NULL;
+	size_t len = code->told_len;
+	const char *told = code->told;
+
+	if (!told && code->perfmap)
+		told = perfmap_find(code->perfmap, code->made, &len);
 
 	named->type = FRAME_TYPE_JIT;
 	if (told)

@@ -35,6 +35,9 @@ struct code {
 	 */
 	const struct perfmap *perfmap;
 	uint64_t made;
+	/* JIT code: what its process tells debuggers of it (jit/jit_code.h); borrowed, or NULL */
+	const char *told;
+	size_t told_len;
 	uint32_t instruction;
 	const struct jvmcode *java; /* borrowed; NULL: couldn't be read */
 	uint64_t java_pair[2];	    /* as in a stack: bpf/shared/hotspot_tables.h */

@@ -76,6 +76,8 @@ static void take_inspection(void *arg, struct inspection *e, bool finished)
 		if (address_space_read_ns(target->space) >= target->uncovered_ns)
 			target->uncovered_ns = 0;
 		target_publish(targets, target);
+		if (target->spans && target->spans->has_made)
+			target_look_at_made(targets, target, e->began_ns);
 		if (targets->maps_read)
 			targets->maps_read(targets->maps_arg);
 	} else if (!target_is_inspected(target)) {
@@ -262,6 +264,7 @@ void targets_on_stack(struct targets *targets, const struct stack *stack, const 
 	if (!target || !target_is_alive(target))
 		return;
 	target_ask_runtimes(targets, target);
+	target_meet_made(targets, target, stack, words);
 	want_made(targets, target, stack, words);
 	if (is_covered(target, stack, words))
 		return;

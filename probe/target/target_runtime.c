@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "runtime/made_code.h"
 #include "target/target_memory.h"
 #include "target/target_state.h"
 
@@ -34,6 +35,31 @@ static void come_back(struct targets *targets, const struct runtime_kind *kind,
 		loop_timer_set(targets->loop, timer, its->retry.next_ns);
 }
 
+/* Sets the timer for another look at code that a process has made, if a stack waits for one. */
+static void look_later(struct targets *targets, const struct target *target)
+{
+	const struct target_runtime *its = &target->runtimes[RUNTIME_MADE];
+	struct loop_timer *timer = &targets->begun;
+
+	if (target->made_ns && !its->retry.asking &&
+	    (!timer->active || timer->at_ns > its->retry.next_ns))
+		loop_timer_set(targets->loop, timer, its->retry.next_ns);
+}
+
+/* A look at made code has told what there is, for the stacks that came before it. */
+static void end_look(struct targets *targets, struct target *target, const struct made_code *code)
+{
+	struct target_runtime *its = &target->runtimes[RUNTIME_MADE];
+
+	if (code->runtime.error)
+		return;
+	retry_forget(&its->retry);
+	its->retry.next_ns = loop_now_ns() + made_code_rest_ns(code);
+	if (target->made_ns <= code->read_ns)
+		target->made_ns = 0;
+	look_later(targets, target);
+}
+
 static void runtime_answered(void *arg, const struct runtime_question *question,
 			     struct runtime *answer, struct job_memory *memory)
 {
@@ -51,6 +77,13 @@ static void runtime_answered(void *arg, const struct runtime_question *question,
 			target_set_hung(target); /* also if an older answer stays */
 	}
 	if (!target || !target_is_alive(target) || runtime_is_worse(answer, its->known)) {
+		runtime_release(kind, answer);
+		return;
+	}
+	if (kind->number == RUNTIME_MADE)
+		end_look(targets, target, (const struct made_code *)answer);
+	if (kind->follow && runtime_is_at(its->known, answer->file, answer->bias) &&
+	    !kind->follow(answer, its->known)) {
 		runtime_release(kind, answer);
 		return;
 	}
@@ -95,7 +128,7 @@ static void want_walkers(struct targets *targets, const struct target *target,
 
 	for (unsigned i = 0; i < RUNTIMES; i++) {
 		if (found[i].found && is_askable(targets, target, i))
-			runtimes |= 1U << i;
+			runtimes |= 1U << i & WALKS_ALL;
 	}
 	tracer_walk_runtimes(targets->tracer, runtimes);
 }
@@ -147,7 +180,7 @@ void target_ask_runtimes(struct targets *targets, struct target *target)
 	for (unsigned i = 0; i < RUNTIMES; i++) {
 		const struct target_runtime *its = &target->runtimes[i];
 
-		if (!is_askable(targets, target, i))
+		if (!is_askable(targets, target, i) || (i == RUNTIME_MADE && its->known))
 			continue;
 		if (its->known)
 			ask_known(targets, target, runtime_kinds[i]);
@@ -157,12 +190,59 @@ void target_ask_runtimes(struct targets *targets, struct target *target)
 	}
 }
 
+static void look_again(struct targets *targets, struct target *target)
+{
+	const struct runtime_kind *kind = runtime_kinds[RUNTIME_MADE];
+	const struct target_runtime *its = &target->runtimes[RUNTIME_MADE];
+	struct runtime_place place;
+
+	if (!target->made_ns || !its->known || its->known->error ||
+	    !is_askable(targets, target, RUNTIME_MADE))
+		return;
+	if (!retry_may_again(&its->retry, loop_now_ns())) {
+		look_later(targets, target);
+		return;
+	}
+	place = runtime_place_of(kind, its->known);
+	const struct jit_place there = made_code_place(target_made_code(target));
+	place.found = &there;
+	ask_target(targets, target, kind, &place);
+}
+
+void target_look_at_made(struct targets *targets, struct target *target, uint64_t ns)
+{
+	target->made_ns = ns;
+	look_again(targets, target);
+}
+
+void target_meet_made(struct targets *targets, struct target *target, const struct stack *stack,
+		      const uint64_t *words)
+{
+	struct code code;
+
+	if (!target->runtimes[RUNTIME_MADE].known)
+		return;
+	for (size_t i = 0; i < stack->words_count; i++) {
+		uint64_t kind = words[i] >> FRAME_KIND_SHIFT;
+
+		if (kind != FRAME_NATIVE && kind != FRAME_NATIVE_RETURN)
+			continue;
+		if (address_space_find(target->space, words[i] & FRAME_ADDRESS, stack->time_ns,
+				       &code) < 0 ||
+		    code.place != CODE_JIT)
+			continue;
+		target_look_at_made(targets, target, stack->time_ns);
+		return;
+	}
+}
+
 bool target_awaits_runtimes(const struct targets *targets, const struct target *target)
 {
 	for (unsigned i = 0; i < RUNTIMES; i++) {
 		const struct target_runtime *its = &target->runtimes[i];
-		bool is_open = its->known ? runtime_is_passing(runtime_kinds[i], its->known)
-					  : target->spans && target->spans->runtimes[i].is_there;
+		bool is_open = i == RUNTIME_MADE ? false
+			       : its->known	 ? runtime_is_passing(runtime_kinds[i], its->known)
+					    : target->spans && target->spans->runtimes[i].is_there;
 
 		if (is_open && is_askable(targets, target, i) && retry_goes_on(&its->retry))
 			return true;
@@ -183,6 +263,7 @@ static void ask_late(void *arg, struct target *target)
 {
 	struct targets *targets = arg;
 
+	look_again(targets, target);
 	for (unsigned i = 0; i < RUNTIMES; i++) {
 		const struct runtime_kind *kind = runtime_kinds[i];
 		const struct target_runtime *its = &target->runtimes[i];

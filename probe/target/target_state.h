@@ -70,7 +70,7 @@ struct targets {
 	size_t common_count;
 	struct loop *loop;
 	struct loop_timer retry;     /* for targets whose maps may not be read again yet */
-	struct loop_timer begun;     /* for runtimes that hadn't begun yet */
+	struct loop_timer begun;     /* for runtimes that hadn't begun yet, and for made code */
 	struct loop_timer making;    /* for rows that are made from code */
 	struct loop_call publishing; /* posted when tables have come or gone */
 	bool publishing_posted;
@@ -192,6 +192,12 @@ void target_meet_runtimes(struct targets *targets, struct target *target,
  * before its parent's runtime was known.
  */
 void target_ask_runtimes(struct targets *targets, struct target *target);
+
+/* Looks again, now or soon, at the code that the process makes, for a stack of that time; the same
+ * if that stack has such code. */
+void target_look_at_made(struct targets *targets, struct target *target, uint64_t ns);
+void target_meet_made(struct targets *targets, struct target *target, const struct stack *stack,
+		      const uint64_t *words);
 
 /* Returns whether more may yet be learned of its runtimes; whether a job asks one now. */
 bool target_awaits_runtimes(const struct targets *targets, const struct target *target);

@@ -103,6 +103,7 @@ struct target {
 
 	struct held_fd *memory; /* target/target_memory.h; NULL: not held open */
 	struct target_runtime runtimes[RUNTIMES];
+	uint64_t made_ns; /* a stack of that time has made code, which wasn't looked at; 0: none */
 	struct jvmfile *jvmfile; /* of its agent, set by java/agents/agents.c; NULL: none */
 	/* set by code/code_cache.c; NULL: nothing was asked */
 	struct process_code *code_known[TARGET_CODE_KINDS];
@@ -156,6 +157,14 @@ static inline struct perfmap_process target_perfmap(const struct target *target)
 {
 	return (struct perfmap_process){target->pid, target->start_ticks, target->id,
 					target->whose};
+}
+
+struct made_code;
+
+/* Returns what is known of the code that it makes and tells debuggers of; NULL: nothing. */
+static inline struct made_code *target_made_code(const struct target *target)
+{
+	return (struct made_code *)target->runtimes[RUNTIME_MADE].known;
 }
 
 struct target_table;

@@ -8,6 +8,7 @@
 
 #include "runtime/interpreter.h"
 #include "runtime/jvm.h"
+#include "runtime/made_code.h"
 #include "target/target_state.h"
 
 #define ARMING_NS (2 * NS_PER_S) /* tables that take longer aren't waited for */
@@ -42,11 +43,14 @@ static int write_spans(struct targets *targets, const struct target *target, str
 {
 	const struct interpreter *python = target_interpreter(target);
 	const struct jvm *jvm = target_jvm(target);
+	struct made_code *made = target_made_code(target);
 	struct spans_of of = {
 		.space = target->space,
 		.pid = target->pid,
 		.python = interpreter_is_supported(python) ? &python->layout.walk : NULL,
 		.hotspot = jvm_is_supported(jvm) ? &jvm->layout.walk : NULL,
+		.made = made_code_rows(made, targets->tables),
+		.made_table = made ? made->table : NULL,
 	};
 	struct arena *arena = tracer_arena(targets->tracer);
 	int r = spans_write(ret, arena, targets->tables, &of, found);

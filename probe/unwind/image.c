@@ -120,6 +120,34 @@ int image_build_made(int fd, const struct made_wanted *wanted, struct table_imag
 	return 0;
 }
 
+static int pack_rows(const struct image_rows *rows, bool tracks_bx, struct table_image *image)
+{
+	_cleanup_(packer_free) struct packer *packer = NULL;
+	const struct elf_image elf = {
+		.wide = true,
+		.machine = rows->machine,
+		.segments = {{.file_bytes = rows->bytes}},
+		.segments_count = 1,
+	};
+	int r = packer_new(&packer, &elf, tracks_bx);
+
+	if (r == 0)
+		r = rows->give(rows->arg, packer_row, packer);
+	if (r != 0)
+		return r;
+	r = packer_finish(packer, image);
+	if (r == 0)
+		image->checksum = checksum_of(image, &elf);
+	return r;
+}
+
+int image_of_rows(const struct image_rows *rows, struct table_image *image)
+{
+	*image = (struct table_image){.machine = rows->machine};
+	int r = pack_rows(rows, false, image);
+	return r == PACKER_WANTS_BX ? pack_rows(rows, true, image) : r;
+}
+
 void image_done(struct table_image *image)
 {
 	free(image->words);

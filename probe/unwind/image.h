@@ -39,6 +39,20 @@ int image_build(int fd, struct table_image *image);
 int image_build_made(int fd, const struct made_wanted *wanted, struct table_image *image);
 void image_done(struct table_image *image);
 
+/* Rows that come from elsewhere than a file. */
+struct image_rows {
+	uint16_t machine;
+	uint64_t bytes; /* the table's addresses are 0 to this */
+	/* Gives the rows to the sink, in order of their addresses; a result of the sink other than
+	 * 0 ends this and is returned. It may be asked twice. */
+	int (*give)(void *arg, row_sink sink, void *to);
+	void *arg;
+};
+
+/* Packs such rows; the image has no segments. Returns 0, or a negative errno: that of give();
+ * -EFBIG if there are too many rules; -EINVAL if the rows aren't in order; -ENOMEM. */
+int image_of_rows(const struct image_rows *rows, struct table_image *image);
+
 /* Looks up the rule at an address, as linked; RULE_NONE outside. For tests and tools. */
 void image_find(const struct table_image *image, uint64_t address, struct rule *rule);
 

@@ -29,6 +29,7 @@ struct build {
 	struct table_image image;
 	struct cpython_file *python;
 	struct hotspot_file *hotspot;
+	struct jit_place jit;
 	bool python_elsewhere;
 	struct made_want want; /* rows made from code */
 	uint64_t cpu_ns;
@@ -68,6 +69,7 @@ static int read_file(struct build *build)
 		python_look(fd, symbol_file_debugging_dir(build->file), &build->python,
 			    &build->python_elsewhere);
 		hotspot_look(fd, &build->hotspot);
+		jit_look(fd, &build->jit);
 	}
 	if (r < 0)
 		return r;
@@ -222,6 +224,7 @@ static void take_runtimes(struct table *table, struct build *mine)
 		return;
 	free(table->hotspot);
 	table->hotspot = TAKE_PTR(mine->hotspot);
+	table->jit = mine->jit;
 	if (mine->python_elsewhere) { /* keep what an earlier search found */
 		if (!table->python)
 			python_search(table->tables, table, mine->file);

@@ -90,7 +90,7 @@ bool table_is_pending(const struct table *table)
 	return table->state == TABLE_QUEUED;
 }
 
-static struct table *table_new(struct tables *tables)
+struct table *table_new(struct tables *tables)
 {
 	struct table *table = calloc(1, sizeof(*table));
 
@@ -287,7 +287,7 @@ static void try_again(struct tables *tables, bool newcomers, uint64_t *words)
 	for (struct table *table = tables->all; table; table = table->next) {
 		bool homeless = table->state == TABLE_HOMELESS;
 
-		if (!table->refs || (!homeless && table->state != TABLE_UNREAD) ||
+		if (!table->refs || !table->file || (!homeless && table->state != TABLE_UNREAD) ||
 		    (table->failures == 1) != newcomers)
 			continue;
 		if (table->waits && --table->waits)

@@ -65,6 +65,28 @@ const struct cpython_file *table_python(const struct table *table, const struct 
 const struct hotspot_file *table_hotspot(const struct table *table, uint64_t file_offset,
 					 const struct span *span, uint64_t *bias);
 
+/* Where a file has the descriptor of the code that a program tells debuggers of (jit/jit_list.h);
+ * the linked address. */
+struct jit_place {
+	uint64_t descriptor; /* 0: it has none */
+	uint64_t known;	     /* jit_code_sum() of what a process was seen to have there; 0: none */
+};
+
+/* Returns the descriptor in the file, as table_python() returns a CPython. */
+const struct jit_place *table_jit(const struct table *table, uint64_t file_offset,
+				  const struct span *span, uint64_t *bias);
+
+/* Returns a reference to a table of rows that no file has; NULL: there is no room in the arena, or
+ * no memory. If it is evicted, nobody builds it again. */
+struct table *tables_give(struct tables *tables, const struct table_image *image);
+
+/* Returns whether the table's rows are in the arena. */
+bool table_is_there(const struct table *table);
+
+/* Fills in base, index and what of *span, whose start lies at that address of the table. Counts as
+ * a use of the table. */
+void table_span_at(struct tables *tables, struct table *table, uint64_t address, struct span *span);
+
 /* Counts a use of the table, as a stack went through the file's code; does nothing if the table
  * belongs to another file. */
 void table_used_by(struct table *table, const struct symbol_file *file);

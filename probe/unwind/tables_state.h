@@ -73,7 +73,8 @@ struct table {
 	struct symbol_root *python_root; /* root of the debug file that told; NULL: for all */
 	bool searching;			 /* a job of table_search.c uses the table */
 	struct hotspot_file *hotspot;	 /* NULL: none, or not known yet */
-	size_t words;			 /* TABLE_HOMELESS: words that the table needs */
+	struct jit_place jit;
+	size_t words; /* TABLE_HOMELESS: words that the table needs */
 
 	unsigned others; /* other processes through which the file was tried in this window */
 
@@ -115,6 +116,9 @@ static inline uint32_t table_what(const struct content *content)
 	return (uint32_t)SPAN_TABLE << SPAN_KIND_SHIFT | content->blocks |
 	       (content->tracks_bx ? SPAN_TRACKS_BX : 0);
 }
+
+/* Returns a new table, without a reference: of no file, and broken so far. NULL without memory. */
+struct table *table_new(struct tables *tables);
 
 /* ---- unwind/table_known.c ---- */
 
@@ -170,6 +174,11 @@ void python_search(struct tables *tables, struct table *table, struct symbol_fil
 
 /* Looks for a Java VM in the open file, in a job. The caller frees *ret; NULL: none was found. */
 void hotspot_look(int fd, struct hotspot_file **ret);
+
+/* ---- unwind/table_jit.c ---- */
+
+/* Looks for the descriptor of made code in the open file, in a job. */
+void jit_look(int fd, struct jit_place *place);
 
 /* ---- unwind/tables_content.c ---- */
 

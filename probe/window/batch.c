@@ -43,6 +43,7 @@ void batch_free(struct batch *batch)
 			pycode_unref(batch->spots[i].python);
 		if (batch->spots[i].java)
 			jvmcode_unref(batch->spots[i].java);
+		jit_object_unref(batch->spots[i].jit);
 	}
 	for (size_t i = 0; i < batch->sinks_count; i++)
 		profile_unref(batch->sinks[i].profile);

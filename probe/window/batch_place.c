@@ -9,6 +9,7 @@
 #include "code/code_python.h"
 #include "runtime/interpreter.h"
 #include "runtime/jvm.h"
+#include "runtime/made_code.h"
 #include "code/java_agent_frames.h"
 #include "base/grow.h"
 #include "base/keys.h"
@@ -61,18 +62,26 @@ static bool is_made(const struct code *code)
 static int64_t made_spot(const struct placing *placing, const struct code *code, uint64_t address)
 {
 	struct perfmap_process process = target_perfmap(placing->target);
-	struct perfmap *map = perfmap_of(placing->files, &process);
-	struct spot_key key = {(uint64_t)(uintptr_t)map, address, code->place};
+	struct jit_object *object = NULL;
+	size_t len = 0;
+	const char *told = made_code_find(target_made_code(placing->target), address,
+					  placing->stack->time_ns, &object, &len);
+	struct perfmap *map = told ? NULL : perfmap_of(placing->files, &process);
+	struct spot_key key = {told ? (uintptr_t)object : (uintptr_t)map, address, code->place};
 	bool is_new;
 	int64_t number = batch_spot_of(placing->batch, &key, &is_new);
 
 	if (number < 0 || !is_new)
 		return number;
-	struct code *made = &placing->batch->spots[number].code;
-	*made = *code;
-	made->perfmap = map;
-	made->made = address;
-	perfmap_ask(placing->files, map, address);
+	struct spot *spot = &placing->batch->spots[number];
+	spot->code = *code;
+	spot->code.perfmap = map;
+	spot->code.made = address;
+	spot->code.told = told;
+	spot->code.told_len = len;
+	spot->jit = told ? jit_object_ref(object) : NULL;
+	if (!told)
+		perfmap_ask(placing->files, map, address);
 	if (code->file)
 		symbol_file_ref(code->file);
 	return number;

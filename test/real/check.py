@@ -74,6 +74,15 @@ def installed(*argv):
     return list(argv) if shutil.which(argv[0]) else None
 
 
+def llvm_jit(work):
+    source, code = work / "jit.c", work / "jit.ll"
+    source.write_text(C_SOURCE)
+    if not shutil.which("lli") or not shutil.which("clang"):
+        return None
+    subprocess.run(["clang", "-O2", "-fomit-frame-pointer", "-S", "-emit-llvm", "-o", code, source], check=True)
+    return ["lli", "--jit-kind=mcjit", str(code)]
+
+
 def compile_many(work):
     for i in range(40):
         (work / f"m{i}.c").write_text(MANY)
@@ -114,6 +123,9 @@ PROGRAMS = {
     "LuaJIT -joff": (lambda w: installed("luajit", "-joff", "-e", "local s=0 while true do for i=1,1e6 do s=s+i%7 "
                                          "end local t={} for i=1,1e4 do t[i]=tostring(i) end table.sort(t) end"),
                      "luajit"),
+    "LLVM's MCJIT": (llvm_jit, "clang llvm"),
+    "QEMU": (lambda w: installed("qemu-system-arm", "-M", "virt", "-display", "none", "-serial", "none", "-monitor",
+                                 "none"), "qemu-system-arm"),
     "Chromium": (chromium, "chromium"),
     "Node.js": (lambda w: installed("node", "--perf-basic-prof", "-e",
                                     "for(;;){JSON.parse(JSON.stringify([...Array(9999).keys()].map(String).sort()))}"),

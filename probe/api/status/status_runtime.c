@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "api/status/status_runtime.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "session/session_params.h"
 #include "runtime/interpreter.h"
 #include "runtime/jvm.h"
+#include "runtime/made_code.h"
 
 #define RUNTIME_MAX 192
 
@@ -70,6 +72,44 @@ static void tell_inlined(struct json *json, const struct target *target)
 	json_double(json, "java_inline_unknown", (double)target->inline_unknown / (double)all);
 	json_text(json, "java_inlined_with",
 		  "-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints");
+}
+
+static const char *made_problem(int error)
+{
+	switch (error) {
+	case -ENOTSUP:
+		return "its list has another version";
+	case -EAGAIN:
+		return "its list makes no sense, or changed each time while it was read";
+	case -ETIMEDOUT:
+		return "reading its memory took too long";
+	default:
+		return "its memory can't be read";
+	}
+}
+
+void status_made_code(struct json *json, const struct target *target)
+{
+	const struct made_code *made = target_made_code(target);
+	uint64_t functions = 0;
+
+	if (!made)
+		return;
+	json_object(json, "made_code");
+	for (size_t i = 0; i < made->code.count; i++)
+		functions += jit_object_functions(made->code.objects[i]);
+	json_u64(json, "files", made->code.count);
+	json_u64(json, "functions", functions);
+	json_u64(json, "rows", made->code.rows.image.stats.rows);
+	json_object(json, "left_out");
+	for (unsigned i = 0; i < JIT_LOST_COUNT; i++) {
+		if (made->code.lost[i])
+			json_u64(json, jit_loss_name(i), made->code.lost[i]);
+	}
+	json_object_end(json);
+	if (made->runtime.error)
+		json_text(json, "problem", made_problem(made->runtime.error));
+	json_object_end(json);
 }
 
 void status_java_vm(struct json *json, const struct services *services, const struct target *target)

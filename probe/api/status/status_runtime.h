@@ -14,6 +14,10 @@ void status_runtime(struct json *json, const struct target *target);
 void status_map_flag(struct json *json, const struct services *services,
 		     const struct target *target);
 
+/* Adds "made_code" to a target that tells debuggers of the code that it makes: what the last look
+ * at it found, or why nothing was. */
+void status_made_code(struct json *json, const struct target *target);
+
 /* Adds to a target that is a Java VM: where its stacks come from ("java_source"), why
  * ("java_reason"), the state of its agent ("java_agent", java/agents/agents.h); and, if there are
  * stacks of which what is inlined isn't known, their share ("java_inline_unknown", of 1) and the

@@ -164,6 +164,68 @@ static void without_a_vm_code_is_bare(void **state)
 	arena_free(arena);
 }
 
+static int give_one(void *arg, row_sink sink, void *to)
+{
+	const struct rule rule = {.kind = RULE_CFA,
+				  .cfa_reg = 7,
+				  .cfa_offset = 32,
+				  .ra = {.kind = SAVED_AT_CFA, .offset = -8}};
+
+	(void)arg;
+	return sink(to, 0, &rule);
+}
+
+static void made_code_with_rows_is_cut_out_of_its_mapping(void **state)
+{
+	static const struct range mapped[] = {{8, 20}, {30, 31}};
+	struct jit_piece pieces[] = {{5 * PAGE, 6 * PAGE, 0},
+				     {10 * PAGE, 12 * PAGE, PAGE},
+				     {12 * PAGE, 13 * PAGE, 4 * PAGE},
+				     {19 * PAGE, 31 * PAGE, 8 * PAGE}};
+	const struct jit_rows rows = {.pieces = pieces, .count = ARRAY_SIZE(pieces)};
+	const struct expected expected[] = {
+		{8, 10, SPAN_BARE},  {10, 12, SPAN_TABLE}, {12, 13, SPAN_TABLE},
+		{13, 19, SPAN_BARE}, {19, 20, SPAN_TABLE}, {30, 31, SPAN_TABLE},
+	};
+	const struct image_rows given = {
+		.machine = 62 /* EM_X86_64 */, .bytes = 20ull * PAGE, .give = give_one};
+	struct arena *arena = arena_make();
+	struct address_space *space = space_of(mapped, 2);
+	struct runtime_place found[RUNTIMES];
+	struct table_image image;
+	struct tables *tables;
+	struct spans *spans;
+
+	(void)state;
+	assert_int_equal(tables_new(&tables, NULL, NULL, NULL), 0);
+	tables_set_arena(tables, arena);
+	assert_int_equal(image_of_rows(&given, &image), 0);
+	struct table *table = tables_give(tables, &image);
+	assert_non_null(table);
+	assert_true(table_is_there(table));
+	struct spans_of of = {.space = space, .pid = 1, .made = &rows, .made_table = table};
+	assert_int_equal(spans_write(&spans, arena, tables, &of, found), 0);
+	assert_true(spans->has_made);
+	assert_int_equal(spans->count, ARRAY_SIZE(expected));
+	const struct span *written = (const struct span *)arena_words(arena, spans->start);
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		assert_int_equal(written[i].start, expected[i].from * PAGE);
+		assert_int_equal(written[i].end, expected[i].to * PAGE);
+		assert_int_equal(written[i].what >> SPAN_KIND_SHIFT & SPAN_KIND_MASK,
+				 expected[i].kind);
+	}
+	assert_int_equal(written[1].base, 10 * PAGE - PAGE); /* pc - base is the table's address */
+	assert_int_equal(written[5].start - written[5].base, (8 + 30 - 19) * PAGE);
+	spans_unref(spans);
+	tables_set_arena(tables, NULL);
+	assert_false(table_is_there(table));
+	table_unref(table);
+	image_done(&image);
+	address_space_free(space);
+	tables_free(tables);
+	arena_free(arena);
+}
+
 /* A VM that claims the memory of a file is not believed. */
 static void what_is_a_files_is_no_cache(void **state)
 {
@@ -225,6 +287,7 @@ int main(void)
 		cmocka_unit_test(code_beside_the_cache_in_one_mapping_stays_bare),
 		cmocka_unit_test(what_begins_or_ends_in_the_cache_is_cut),
 		cmocka_unit_test(without_a_vm_code_is_bare),
+		cmocka_unit_test(made_code_with_rows_is_cut_out_of_its_mapping),
 		cmocka_unit_test(what_is_a_files_is_no_cache),
 		cmocka_unit_test(another_vm_makes_other_spans),
 	};

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "jit/jit_code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+#define ELF_BYTES_ALL (64u << 20) /* of all files of a look */
+#define SECTIONS_ALL  16384
+
+const char *jit_loss_name(enum jit_loss loss)
+{
+	static const char *const names[] = {JIT_LOSSES(NAMED_NAME)};
+
+	return names[loss];
+}
+
+void jit_code_done(struct jit_code *code)
+{
+	for (size_t i = 0; i < code->count; i++)
+		jit_object_unref(code->objects[i]);
+	free(code->objects);
+	free(code->sections);
+	jit_rows_done(&code->rows);
+	jit_memory_give(code->memory);
+	*code = (struct jit_code){0};
+}
+
+/* ---- reading objects ---- */
+
+static enum jit_loss loss_of(int error)
+{
+	switch (error) {
+	case -EFBIG:
+		return JIT_LOST_TOO_LARGE;
+	case -EBADMSG:
+		return JIT_LOST_BROKEN;
+	case -ENOSPC:
+	case -ENOMEM:
+		return JIT_LOST_NO_ROOM;
+	default:
+		return JIT_LOST_UNREADABLE;
+	}
+}
+
+static void read_objects(struct jit_code *code, const struct process_memory *memory,
+			 const struct jit_list *list, struct jit_row_list *rows)
+{
+	/* Names that take long must not count against those of root's files. */
+	struct demangling demangling = {.whose = UINT64_MAX};
+	uint64_t end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + JIT_CPU_NS, bytes = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct jit_entry *entry = &list->entries[i];
+		struct jit_object *object;
+
+		if (clock_ns(CLOCK_THREAD_CPUTIME_ID) > end_ns) {
+			code->lost[JIT_LOST_SLOW] += list->count - i;
+			return;
+		}
+		if (entry->elf_bytes > ELF_BYTES_ALL - bytes) {
+			code->lost[JIT_LOST_TOO_LARGE]++;
+			continue;
+		}
+		bytes += entry->elf_bytes;
+		int r = jit_object_read(&object, memory, entry, rows, &demangling);
+		if (r < 0)
+			code->lost[loss_of(r)]++;
+		else
+			code->objects[code->count++] = object;
+	}
+}
+
+/* Takes out what is no longer in the list: what was read of it may be anything. */
+static void drop_changed(struct jit_code *code, const struct jit_list *now)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < code->count; i++) {
+		struct jit_object *object = code->objects[i];
+
+		if (jit_list_has(now, jit_object_entry(object), i)) {
+			code->objects[kept++] = object;
+			continue;
+		}
+		code->lost[JIT_LOST_CHANGED]++;
+		jit_object_unref(object);
+	}
+	code->count = kept;
+}
+
+/* ---- sections ---- */
+
+static int compare_sections(const void *a, const void *b)
+{
+	const struct jit_section *left = a, *right = b;
+
+	if (left->start != right->start)
+		return left->start < right->start ? -1 : 1;
+	return left->end < right->end ? -1 : left->end > right->end;
+}
+
+static size_t count_sections(const struct jit_code *code)
+{
+	size_t sum = 0, count;
+
+	for (size_t i = 0; i < code->count; i++) {
+		jit_object_code(code->objects[i], &count);
+		sum += count;
+	}
+	return sum;
+}
+
+static int collect_sections(struct jit_code *code)
+{
+	size_t all = count_sections(code);
+
+	code->sections = calloc(all + 1, sizeof(*code->sections));
+	if (!code->sections)
+		return -ENOMEM;
+	for (size_t i = 0; i < code->count; i++) {
+		size_t count;
+		const struct jit_range *ranges = jit_object_code(code->objects[i], &count);
+
+		if (code->sections_count + count > SECTIONS_ALL) {
+			code->lost[JIT_LOST_TOO_MANY]++;
+			continue;
+		}
+		for (size_t j = 0; j < count; j++)
+			code->sections[code->sections_count++] =
+				(struct jit_section){ranges[j].start, ranges[j].end, (uint32_t)i};
+	}
+	if (code->sections_count)
+		qsort(code->sections, code->sections_count, sizeof(*code->sections),
+		      compare_sections);
+	return 0;
+}
+
+/* Takes out sections over each other: what was made first may be gone, but nobody says which that
+ * is. */
+static void drop_overlapping(struct jit_code *code)
+{
+	struct jit_section *all = code->sections;
+	size_t kept = 0, next;
+
+	for (size_t i = 0; i < code->sections_count; i = next) {
+		uint64_t end = all[i].end;
+
+		for (next = i + 1; next < code->sections_count && all[next].start < end; next++)
+			end = all[next].end > end ? all[next].end : end;
+		if (next == i + 1)
+			all[kept++] = all[i];
+		else
+			code->lost[JIT_LOST_OVERLAPPING] += next - i;
+	}
+	code->sections_count = kept;
+}
+
+/* ---- a look ---- */
+
+static int take_memory(struct jit_code *code)
+{
+	size_t bytes = code->sections_count * sizeof(*code->sections) +
+		       code->rows.image.count * sizeof(*code->rows.image.words) +
+		       JIT_PIECES_MAX * sizeof(*code->rows.pieces);
+
+	if (!jit_memory_take(bytes))
+		return -ENOSPC;
+	code->memory = bytes;
+	return 0;
+}
+
+static int arrange_code(struct jit_code *code, const struct jit_row_list *rows)
+{
+	int r = collect_sections(code);
+
+	if (r < 0)
+		return r;
+	drop_overlapping(code);
+	r = jit_rows_make(&code->rows, code->objects, code->sections, code->sections_count, rows);
+	if (r == 0)
+		r = take_memory(code);
+	if (r == -EFBIG || r == -ENOSPC) { /* names without rows */
+		jit_rows_done(&code->rows);
+		code->lost[JIT_LOST_NO_ROOM] += code->count;
+		r = 0;
+	}
+	code->lost[JIT_LOST_NO_ROOM] += code->rows.left_out;
+	return r;
+}
+
+int jit_code_read(struct jit_code *code, const struct process_memory *memory, uint64_t descriptor)
+{
+	_cleanup_(jit_list_done) struct jit_list list = {0}, now = {0};
+	struct jit_row_list rows = {0};
+
+	*code = (struct jit_code){0};
+	int r = jit_list_read(memory, descriptor, &list);
+	if (r < 0)
+		return r;
+	code->lost[JIT_LOST_TOO_MANY] = list.is_cut;
+	code->objects = calloc(list.count + 1, sizeof(struct jit_object *));
+	if (!code->objects)
+		return -ENOMEM;
+	read_objects(code, memory, &list, &rows);
+	r = jit_list_read(memory, descriptor, &now);
+	if (r == 0) {
+		drop_changed(code, &now);
+		r = arrange_code(code, &rows);
+	}
+	free(rows.rows);
+	if (r < 0)
+		jit_code_done(code);
+	return r;
+}
+
+int64_t jit_code_find(const struct jit_code *code, uint64_t address)
+{
+	size_t low = 0, high = code->sections_count;
+
+	while (low < high) { /* the first section behind the address */
+		size_t middle = low + (high - low) / 2;
+
+		if (code->sections[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || address >= code->sections[low - 1].end)
+		return -1;
+	return code->sections[low - 1].object;
+}
