@@ -1,62 +1,65 @@
 /* What the page asks the daemon for. A token is kept while the tab is open, and sent to our own origin alone. */
-const KEY = 'stackprobe-token';
+import {say} from './words.js';
 
-export const token = {
-	get: () => sessionStorage.getItem(KEY),
-	set: (text) => text ? sessionStorage.setItem(KEY, text) : sessionStorage.removeItem(KEY),
-};
+const KEY = 'stackprobe-token', ROLES = ['metrics', 'own', 'read', 'profile', 'admin'];
 
-/* An answer that is no success; `message` is the daemon's own sentence. */
-export class Refused extends Error {
-	constructor(status, message) {
-		super(message);
-		this.status = status;
+export let host = null; /* host.json: who we are there, and what there is */
+
+export const may = (role) => host && ROLES.indexOf(host.role) >= ROLES.indexOf(role);
+
+export function useToken(text) {
+	sessionStorage.setItem(KEY, text);
+}
+
+/* Reads `host`. A token that isn't known is told, and forgotten. */
+export async function meetHost() {
+	try {
+		host = await getJson('/ui/host.json');
+	} catch (error) {
+		if (error.status !== 401)
+			throw error;
+		useToken('');
+		host = await getJson('/ui/host.json');
+		say(error.message, true);
 	}
 }
 
 /* A probe's name in the page is `PROBE`, or `PROBE~VIEW` of another view, or `PROBE~VIEW~AGE` of what is held that long (s).
- * Returns these three. */
-export function partsOf(probe) {
-	const [name, view = '', age = ''] = probe.split('~');
+ * Returns the first two, by the names they have in a query. */
+export function partsOf(name) {
+	const [probe, view] = name.split('~');
 
-	return {name: encodeURIComponent(name), view: view && `view=${encodeURIComponent(view)}`, age: age && `min_age=${encodeURIComponent(age)}`};
+	return {probe, view};
 }
 
+export const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
+
+/* Returns a query, of the values that are there. */
+export const query = (values) => new URLSearchParams(Object.entries(values).filter(([, value]) => value));
+
+/* Asks; an error has the daemon's own sentence, and the status. */
 async function ask(path, {signal, isSecond, ...options} = {}) {
-	const headers = token.get() ? {Authorization: `Bearer ${token.get()}`} : {};
-	const answer = await fetch(path, {...options, headers, signal, credentials: 'same-origin', cache: 'no-store'});
+	const token = sessionStorage.getItem(KEY), headers = token ? {Authorization: `Bearer ${token}`} : {};
+	const answer = await fetch(path, {...options, headers, signal, cache: 'no-store'});
 
 	if (answer.ok)
 		return answer;
 	if (answer.status === 429 && !isSecond) { /* what was given up a moment ago may still count */
-		await new Promise((done) => setTimeout(done, 1500));
+		await pause(1.5);
 		return ask(path, {signal, isSecond: true, ...options});
 	}
-	let message = answer.statusText;
+	const {message, detail} = await answer.json().catch(() => ({message: answer.statusText}));
 
-	try {
-		const body = await answer.json();
-
-		message = [body.message, body.detail].filter((text, i, all) => text && all.indexOf(text) === i).join(': ');
-	} catch { /* it has no sentence of the daemon's */ }
-	throw new Refused(answer.status, message);
+	throw Object.assign(new Error([...new Set([message, detail])].filter(Boolean).join(': ')), {status: answer.status});
 }
 
-export async function getJson(path, options) {
-	return (await ask(path, options)).json();
-}
+export const getJson = async (path, options) => (await ask(path, options)).json();
 
-export async function getText(path) {
-	return (await ask(path)).text();
-}
+export const getText = async (path) => (await ask(path)).text();
 
-export async function getBytes(path, options) {
-	return (await ask(path, options)).arrayBuffer();
-}
+export const getBytes = async (path, options) => (await ask(path, options)).arrayBuffer();
 
-export async function put(path, body) {
-	return (await ask(path, {method: 'PUT', body: `json=${encodeURIComponent(JSON.stringify(body))}`})).json();
-}
+export const put = async (path, body) => (await ask(path, {method: 'PUT', body: `json=${encodeURIComponent(JSON.stringify(body))}`})).json();
 
 /* Calls line(object) for each line of JSON of an answer that goes on, until it ends or is given up. */
 export async function follow(path, line, options) {
@@ -71,9 +74,6 @@ export async function follow(path, line, options) {
 		const lines = (rest + value).split('\n');
 
 		rest = lines.pop();
-		for (const text of lines) {
-			if (text)
-				line(JSON.parse(text));
-		}
+		lines.filter(Boolean).forEach((text) => line(JSON.parse(text)));
 	}
 }

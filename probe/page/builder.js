@@ -1,17 +1,20 @@
 /* Makes profiles: out of an answer of the daemon, out of several, out of a part of one. */
 import {foldedName} from './words.js';
-import {Frames, KINDS, OFF_CPU, ON_CPU, Profile} from './profile.js';
+import {Frames, KINDS, OFF_CPU, ON_CPU, Profile, frameOf} from './profile.js';
 
 const ROOM = 2 ** 22; /* frames; a node's number times this is exact up to 2^31 nodes */
+const KEEP = 0, HIDE = 1, SKIP = 2, FOLD = 3; /* fates of nodes */
 
 /* A tree that grows. Equal frames below one node are one. */
 export class Builder {
+	frame = [0];
+	parent = [-1];
+	self = [0];
+	gone = []; /* of nodes that have some */
+	known = new Map();
+
 	constructor(frames = new Frames()) {
 		this.frames = frames;
-		this.frame = [0];
-		this.parent = [-1];
-		this.self = [0];
-		this.known = new Map();
 	}
 
 	/* Returns the child of `node` with that frame, which is made if it is missing. */
@@ -20,8 +23,7 @@ export class Builder {
 		let found = this.known.get(key);
 
 		if (found === undefined) {
-			found = this.frame.length;
-			this.frame.push(frame);
+			found = this.frame.push(frame) - 1;
 			this.parent.push(node);
 			this.self.push(0);
 			this.known.set(key, found);
@@ -29,63 +31,67 @@ export class Builder {
 		return found;
 	}
 
+	/* Adds weight that isn't there any more. */
+	lose(node, weight) {
+		if (weight)
+			this.gone[node] = (this.gone[node] ?? 0) + weight;
+	}
+
 	/*
 	 * Adds node `from` of a profile and what is below it as a child of `node`; the root itself is `node`. Weights are
-	 * multiplied by `scale`, and go to a frame `leaf` of their own, if there is one. treat(n) says what becomes of a node and what is below it: KEEP, HIDE (its children
-	 * and its own weight go to its parent), SKIP or FOLD (what is below it isn't told apart).
+	 * multiplied by `scale`, and go to a frame `leaf` of their own, if there is one. treat(n) says what becomes of a node
+	 * and what is below it: KEEP, HIDE (its children and its own weight go to its parent), SKIP or FOLD (what is below it
+	 * isn't told apart). twin(node, frame), of a profile that is gone, returns the child that stands for a frame, if not
+	 * that with the same frame does.
 	 */
-	merge(profile, {from = 0, node = 0, treat = () => KEEP, scale = 1, leaf} = {}) {
+	merge(profile, {from = 0, node = 0, treat = () => KEEP, scale = 1, leaf, twin} = {}) {
 		const frames = this.translate(profile.frames), at = [], base = profile.depth[from];
 
-		for (let n = from; n < profile.end[from];) {
+		for (let n = from, next; n < profile.end[from]; n = next) {
 			const depth = profile.depth[n] - base, into = depth ? at[depth - 1] : node;
-			const fate = n ? treat(n) : HIDE;
+			const fate = n ? treat(n) : HIDE, own = scale * profile.self[n], frame = n && frames(profile.frame[n]);
 
-			if (fate === SKIP) {
-				n = profile.end[n];
+			next = fate === SKIP || fate === FOLD ? profile.end[n] : n + 1;
+			if (fate === SKIP)
+				continue;
+			const here = at[depth] = fate === HIDE ? into : twin?.(into, frame) ?? this.child(into, frame);
+
+			if (fate === FOLD) {
+				this.fold(profile, n, here);
 				continue;
 			}
-			at[depth] = fate === HIDE ? into : this.child(into, frames(profile.frame[n]));
-			if (fate === FOLD)
-				this.fold(profile, n, at[depth]);
-			else if (profile.self[n])
-				this.self[leaf === undefined ? at[depth] : this.child(at[depth], leaf)] += scale * profile.self[n];
-			n = fate === FOLD ? profile.end[n] : n + 1;
+			if (own && !twin)
+				this.self[leaf === undefined ? here : this.child(here, leaf)] += own;
+			this.lose(here, twin ? own : profile.gone?.[n]);
 		}
 	}
 
 	/* Adds all the weight of a node as its own; what ran and what waited stay apart. */
 	fold(profile, n, node) {
-		const marker = KINDS.indexOf('marker'), hot = profile.hot?.[n] ?? 0, rest = profile.total[n] - hot;
+		const {hot, total, wide} = profile, parts = hot ? [[ON_CPU, hot[n]], [OFF_CPU, total[n] - hot[n]]] : [['', total[n]]];
 
-		if (!profile.hot) {
-			this.self[node] += rest;
-			return;
-		}
-		for (const [name, weight] of [[ON_CPU, hot], [OFF_CPU, rest]]) {
+		for (const [name, weight] of parts) {
 			if (weight)
-				this.self[this.child(node, this.frames.add(name, marker))] += weight;
+				this.self[name ? this.child(node, this.frames.add(frameOf(name, 'marker'))) : node] += weight;
 		}
+		this.lose(node, wide[n] - total[n]);
 	}
 
 	/* Returns a function from numbers of frames there to numbers here. */
 	translate(theirs) {
 		const numbers = [];
 
-		if (theirs === this.frames)
-			return (frame) => frame;
-		return (frame) => numbers[frame] ??= this.frames.add(theirs.names[frame], theirs.kinds[frame],
-			theirs.files[frame], theirs.lines[frame], theirs.modules[frame]);
+		return theirs === this.frames ? (frame) => frame : (frame) => numbers[frame] ??= this.frames.add(theirs.all[frame]);
 	}
 
 	/* Returns the profile; children are sorted by their names, so that they don't jump when weights change. */
 	finish(meta) {
-		const {frame, parent, self, frames} = this, count = frame.length;
-		const children = Array.from({length: count}, () => null);
+		const {frame, parent, self, gone, frames} = this, count = frame.length, texts = frames.all.map((_, n) => frames.text(n));
+		const children = Array.from({length: count}, () => null), todo = [[0, 0]];
 		const columns = {
 			frame: new Uint32Array(count), depth: new Uint16Array(count), self: new Float64Array(count),
+			gone: gone.length ? new Float64Array(count) : null,
 		};
-		const todo = [[0, 0]];
 
 		for (let node = 1; node < count; node++)
 			(children[parent[node]] ??= []).push(node);
@@ -95,20 +101,14 @@ export class Builder {
 			columns.frame[n] = frame[node];
 			columns.depth[n] = depth;
 			columns.self[n] = self[node];
-			below.sort((a, b) => compare(frames, frame[b], frame[a]));
+			if (gone[node])
+				columns.gone[n] = gone[node];
+			below.sort((a, b) => (texts[frame[b]] > texts[frame[a]]) - (texts[frame[b]] < texts[frame[a]]));
 			for (const child of below)
 				todo.push([child, depth + 1]);
 		}
-		return new Profile(frames, columns, meta);
+		return new Profile(this.frames, columns, meta);
 	}
-}
-
-export const KEEP = 0, HIDE = 1, SKIP = 2, FOLD = 3;
-
-function compare(frames, a, b) {
-	const x = frames.names[a], y = frames.names[b];
-
-	return x < y ? -1 : x > y ? 1 : frames.kinds[a] - frames.kinds[b] || frames.lines[a] - frames.lines[b];
 }
 
 /* --- answers of the daemon --- */
@@ -118,14 +118,13 @@ export function fromJson(tree, meta) {
 	const builder = new Builder(), todo = [[tree, 0]];
 
 	while (todo.length) {
-		const [frame, node] = todo.pop();
+		const [{self, children}, node] = todo.pop();
 
-		builder.self[node] += frame.self;
-		for (const child of frame.children) {
-			const kind = Math.max(KINDS.indexOf(child.kind), 1);
-			const number = builder.frames.add(foldedName(child.name), kind, child.file, child.line);
+		builder.self[node] += self;
+		for (const child of children) {
+			const frame = frameOf(foldedName(child.name), child.kind, child.file, child.line);
 
-			todo.push([child, builder.child(node, number)]);
+			todo.push([child, builder.child(node, builder.frames.add(frame))]);
 		}
 	}
 	return builder.finish(meta);
@@ -151,37 +150,28 @@ function readNumbers(bytes, into) {
 
 /* Reads `.frames` (doc/formats.md): a header of JSON, then columns. */
 export function fromFrames(buffer) {
-	const view = new DataView(buffer), text = new TextDecoder();
+	const text = (from, length) => new TextDecoder().decode(new Uint8Array(buffer, from, length)), column = {};
 
-	if (buffer.byteLength < 8 || text.decode(new Uint8Array(buffer, 0, 4)) !== 'SPF2')
+	if (buffer.byteLength < 8 || text(0, 4) !== 'SPF2')
 		throw new Error('this is no profile of .frames');
-	const headBytes = view.getUint32(4, true);
-	const meta = JSON.parse(text.decode(new Uint8Array(buffer, 8, headBytes)));
-	let at = 8 + headBytes;
-	let next = 0;
-	const column = {};
+	const head = new DataView(buffer).getUint32(4, true), meta = JSON.parse(text(8, head));
+	let at = 8 + head, next = 0;
 
 	for (const [name, bytes] of meta.columns) {
 		column[name] = new Uint8Array(buffer, at, bytes);
 		at += bytes;
 	}
-	return new Profile(readFrames(meta, column), {
+	const frames = new Frames(), lines = (name) => new TextDecoder().decode(column[name]).split('\n');
+	const names = lines('names'), files = lines('files'), modules = lines('modules');
+	const [file, line, module] = ['file', 'line', 'module'].map((name) => readNumbers(column[name], new Uint32Array(meta.frames)));
+
+	for (let n = 0; n < meta.frames; n++)
+		frames.push(frameOf(names[n], KINDS[column.kinds[n]], files[file[n]], line[n], modules[module[n]]));
+	return new Profile(frames, {
 		frame: readNumbers(column.frame, new Uint32Array(meta.nodes)).map((n) => n ? n - 1 : next++),
 		depth: readNumbers(column.depth, new Uint16Array(meta.nodes)),
 		self: readNumbers(column.self, new Float64Array(meta.nodes)),
 	}, meta);
-}
-
-function readFrames(meta, column) {
-	const frames = new Frames(), text = new TextDecoder();
-	const lines = (name) => text.decode(column[name]).split('\n');
-	const names = lines('names'), files = lines('files'), modules = lines('modules');
-	const number = (name) => readNumbers(column[name], new Uint32Array(meta.frames));
-	const file = number('file'), line = number('line'), module = number('module');
-
-	for (let n = 0; n < meta.frames; n++)
-		frames.push(names[n], column.kinds[n], files[file[n]], line[n], modules[module[n]]);
-	return frames;
 }
 
 /* --- parts of a profile --- */
@@ -190,12 +180,10 @@ const TREATMENTS = {hide: HIDE, without: SKIP, collapse: FOLD};
 
 /* Applies one step, {op, label}, and returns the new profile. A function that isn't in it changes nothing. */
 function applyStep(profile, {op, label}) {
-	const builder = new Builder(profile.frames), f = profile.frames.find(label);
-	const repeats = (node) => profile.parent[node] > 0 &&
-		profile.functionOf(node) === profile.functionOf(profile.parent[node]);
+	const builder = new Builder(profile.frames), f = profile.frames.find(label), {parent} = profile;
 
 	if (op === 'recursion')
-		builder.merge(profile, {treat: (node) => repeats(node) ? HIDE : KEEP});
+		builder.merge(profile, {treat: (node) => profile.functionOf(node) === profile.functionOf(parent[node]) ? HIDE : KEEP});
 	else if (f < 0)
 		return profile;
 	else if (op === 'only')
@@ -206,18 +194,11 @@ function applyStep(profile, {op, label}) {
 }
 
 function keepOnly(builder, profile, f) {
-	for (const node of profile.outermost(f)) {
-		let at = 0;
-
-		for (const caller of profile.path(profile.parent[node]))
-			at = builder.child(at, profile.frame[caller]);
-		builder.merge(profile, {from: node, node: at});
-	}
+	for (const node of profile.outermost((one) => one === f))
+		builder.merge(profile, {from: node, node: profile.stack(profile.parent[node]).reduce((at, caller) => builder.child(at, caller), 0)});
 }
 
-export function applySteps(profile, steps) {
-	return steps.reduce(applyStep, profile);
-}
+export const applySteps = (profile, steps) => steps.reduce(applyStep, profile);
 
 /* --- callers and callees --- */
 
@@ -227,25 +208,50 @@ export function sandwich(profile, f) {
 	const callers = new Builder(profile.frames), callees = new Builder(profile.frames);
 	const up = callers.child(0, frame), down = callees.child(0, frame);
 
-	for (const node of profile.outermost(f)) {
-		let at = up;
+	for (const node of profile.outermost((one) => one === f)) {
+		const at = profile.stack(profile.parent[node]).reduceRight((below, caller) => callers.child(below, caller), up);
 
-		for (let caller = profile.parent[node]; caller > 0; caller = profile.parent[caller])
-			at = callers.child(at, profile.frame[caller]);
 		callers.self[at] += profile.total[node];
+		callers.lose(at, profile.wide[node] - profile.total[node]);
 		callees.self[down] += profile.self[node];
+		callees.lose(down, profile.gone?.[node]);
 		for (const child of profile.children(node))
 			callees.merge(profile, {from: child, node: down});
 	}
 	return {callers: callers.finish(profile.meta), callees: callees.finish(profile.meta)};
 }
 
+/* --- two profiles in one --- */
+
 /* Puts samples on CPUs and times off them together, as time of threads (us). Leaves tell which of the two it was. */
 export function hotCold(hot, cold) {
-	const builder = new Builder(), {meta} = hot, marker = KINDS.indexOf('marker');
+	const builder = new Builder(), {meta} = hot;
 
-	builder.merge(hot, {scale: meta.period_ns / 1000, leaf: builder.frames.add(ON_CPU, marker)});
-	builder.merge(cold, {leaf: builder.frames.add(OFF_CPU, marker)});
+	builder.merge(hot, {scale: meta.period_ns / 1000, leaf: builder.frames.add(frameOf(ON_CPU, 'marker'))});
+	builder.merge(cold, {leaf: builder.frames.add(frameOf(OFF_CPU, 'marker'))});
 	return builder.finish({...meta, title: 'Time of threads on and off CPUs', unit: 'us', period_ns: 0,
 		lost: meta.lost + cold.meta.lost, left_out: meta.left_out + cold.meta.left_out, truncated: meta.truncated * meta.period_ns / 1000 + cold.meta.truncated});
+}
+
+/* Returns a profile that has also the stacks that only an earlier one has: by functions, whose files and lines may be others
+ * since. A process is the same if its name is: it may have been started again. Where the earlier one is of something else
+ * (`isOther`), that stands for what is here. */
+export function withGone(profile, before, scale, isOther) {
+	const {frames} = profile, {all, functionOf} = frames, builder = new Builder(frames), heads = [], known = new Map();
+	const nameOf = (frame) => all[frame].name.replace(/^\[\d+\]/, '');
+
+	builder.merge(profile);
+	builder.frame.forEach((frame, node) => {
+		if (node && frames.isHead(frame))
+			heads.push({node, frame, parent: builder.parent[node]});
+		known.set(builder.parent[node] * ROOM + functionOf[frame], node);
+	});
+	builder.merge(before, {scale, twin: (parent, frame) => {
+		if (!frames.isHead(frame))
+			return known.get(parent * ROOM + functionOf[frame]);
+		const found = heads.filter((head) => head.parent === parent && all[head.frame].kind === all[frame].kind);
+
+		return (found.find((head) => nameOf(head.frame) === nameOf(frame)) ?? (isOther ? found[0] : undefined))?.node;
+	}});
+	return builder.finish(profile.meta);
 }

@@ -1,92 +1,108 @@
 /* Search in the profile that is shown: by a regular expression, its matches one after the other, their share. */
-import {Searching} from './searching.js';
-import {amount, percent} from './words.js';
+import {graph, openTab, shown, tell, zoom, zoomed} from './panel.js';
+import {keep, view} from './view.js';
+import {amount, get, onKeys, percent} from './words.js';
 
-export class Finder {
-	/* `panel` shows the profile; `field` has the expression, `line` tells what it matches. */
-	constructor(panel, field, line) {
-		Object.assign(this, {panel, field, line, matches: null, problem: ''});
-		this.searching = new Searching();
-		field.addEventListener('input', () => this.search(field.value));
-		field.addEventListener('keydown', (event) => {
-			if (event.key === 'Enter')
-				this.next(event.shiftKey ? -1 : 1);
-			else if (event.key === 'Escape')
-				this.clear();
-			else
-				return;
-			event.preventDefault();
-			event.stopPropagation();
-		});
+const LIMIT_MS = 1500; /* with the worker's own start: an expression may take years */
+const policy = window.trustedTypes?.createPolicy('stackprobe', {createScriptURL: () => '/ui/search.js'});
+const field = get('[name=search]');
+
+let frames, worker = null, timer, done = null, known, count;
+
+export let matches = null; /* a byte for each function; null: nothing is searched */
+
+export async function search(pattern) {
+	const profile = shown, before = matches;
+
+	view.q = pattern;
+	keep();
+	if (field.value !== pattern)
+		field.value = pattern;
+	if (!pattern)
+		endSearch(null);
+	if (!profile)
+		return;
+	if (frames !== profile.frames) /* of other functions */
+		[frames, matches] = [profile.frames, null];
+	const result = pattern ? await find(frames.labels, pattern) : {};
+
+	if (!result || shown !== profile || view.q !== pattern)
+		return;
+	field.ariaInvalid = String('error' in result);
+	matches = result.matches ?? null;
+	tellMatches(result.error);
+	if (view.tab !== 'tree' && (before || matches))
+		openTab(view.tab);
+}
+
+/* Says how much the matching stacks weigh, each once: of all, and of what is shown. */
+export function tellMatches(problem = '') {
+	const all = matches && shown.matched(matches);
+
+	get('.matched').textContent = !matches ? problem : `matched ${percent(all, shown.weight)} (${amount(all, shown.meta.unit)})`
+		+ (zoomed ? `, of what is shown ${percent(shown.matched(matches, zoomed), shown.total[zoomed])}` : '');
+}
+
+/* Goes to the next frame that matches, and zooms out if it isn't in sight. */
+export function next(step) {
+	if (!matches?.includes(1))
+		return;
+	openTab('graph');
+	let {node} = graph;
+
+	for (let i = 0; i < shown.count; i++) {
+		node = (node + step + shown.count) % shown.count;
+		if (node && matches[shown.functionOf(node)])
+			break;
 	}
+	const {width, isNarrow} = graph.boxes.get(node) ?? {};
 
-	/* Forgets matches of other functions than those of `frames`. */
-	meet(frames) {
-		if (this.frames !== frames)
-			Object.assign(this, {frames, matches: null});
-	}
+	if (isNarrow || !(width >= 1))
+		zoom(shown.names(shown.parent[node]), shown.parent[node]);
+	graph.moveTo(node);
+	tell(graph, true);
+}
 
-	async search(pattern) {
-		const {panel, field} = this, {shown} = panel;
+field.oninput = () => search(field.value);
+onKeys(field, {
+	Enter: (event) => next(event.shiftKey ? -1 : 1),
+	Escape: () => {
+		search('');
+		get('[name=tab]:checked').focus();
+	},
+});
 
-		panel.view.q = pattern;
-		panel.changed();
-		if (field.value !== pattern)
-			field.value = pattern;
-		if (!shown)
-			return;
-		if (!pattern)
-			this.searching.end(null);
-		const {frames} = shown, result = pattern
-			? await this.searching.find(frames.labels, pattern) : {matches: null};
+/* --- the worker --- */
 
-		if (!result || panel.shown !== shown || panel.view.q !== pattern)
-			return;
-		const before = this.matches;
-
-		field.setAttribute('aria-invalid', String(Boolean(result.error)));
-		this.matches = result.error ? null : result.matches;
-		this.problem = result.error || '';
-		this.tell();
-		if (panel.view.tab !== 'tree' && (before || this.matches))
-			panel.openTab(panel.view.tab);
-	}
-
-	/* Says how much the matching stacks weigh, each once: of all, and of what is shown. */
-	tell() {
-		const {panel: {shown, zoomed}, matches, line} = this;
-
-		line.textContent = this.problem;
-		if (!matches)
-			return;
-		const all = shown.matched(matches), here = shown.matched(matches, zoomed);
-
-		line.textContent = `matched ${percent(all, shown.weight)} (${amount(all, shown.meta.unit)})`
-			+ (zoomed ? `, of what is shown ${percent(here, shown.total[zoomed])}` : '');
-	}
-
-	clear() {
-		this.search('');
-		this.panel.section.querySelector('[role=tab][aria-selected=true]').focus();
-	}
-
-	/* Goes to the next frame that matches, and zooms out if it isn't in sight. */
-	next(step) {
-		const {panel, matches} = this, {shown, graph} = panel;
-
-		if (!matches?.includes(1))
-			return;
-		panel.openTab('graph');
-		let node = Math.max(graph.cursor, 0);
-
-		for (let i = 0; i < shown.count; i++) {
-			node = (node + step + shown.count) % shown.count;
-			if (node && matches[shown.functionOf(node)])
-				break;
+/* Returns {matches}, a byte for each name, or {error}; null: a later search came between. */
+function find(names, pattern) {
+	endSearch(null);
+	return new Promise((resolve) => {
+		if (!worker) {
+			worker = new Worker(policy ? policy.createScriptURL('') : '/ui/search.js');
+			worker.onerror = () => endSearch({error: 'the search did not begin'});
+			worker.onmessage = ({data}) => finish(data);
+			known = null;
 		}
-		if (!(graph.boxOf(node)?.width >= 1))
-			panel.zoom(shown.names(shown.parent[node]), shown.parent[node]);
-		graph.moveTo(node);
-		panel.tell(graph, node, true);
-	}
+		done = resolve;
+		timer = setTimeout(() => endSearch({error: `the expression took more than ${LIMIT_MS} ms`}), LIMIT_MS);
+		worker.postMessage({pattern, flags: pattern === pattern.toLowerCase() ? 'i' : '',
+			names: known === names && count === names.length ? null : names});
+		[known, count] = [names, names.length];
+	});
+}
+
+function finish(result) {
+	clearTimeout(timer);
+	done?.(result);
+	done = null;
+}
+
+/* Ends what is under way: the worker may be stuck in it. */
+function endSearch(result) {
+	if (!done)
+		return;
+	worker.terminate();
+	worker = null;
+	finish(result);
 }

@@ -20,7 +20,6 @@
 	X(page_profile, profile.js, PAGE_SCRIPT)                                                   \
 	X(page_scheduler, scheduler.js, PAGE_SCRIPT)                                               \
 	X(page_search, search.js, PAGE_SCRIPT)                                                     \
-	X(page_searching, searching.js, PAGE_SCRIPT)                                               \
 	X(page_tables, tables.js, PAGE_SCRIPT)                                                     \
 	X(page_taking, taking.js, PAGE_SCRIPT)                                                     \
 	X(page_timeline, timeline.js, PAGE_SCRIPT)                                                 \

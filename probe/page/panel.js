@@ -1,411 +1,290 @@
 /* The profile that is shown: its picture, its tables, what is done to it. */
 import {applySteps, sandwich} from './builder.js';
-import {Colours, WAYS} from './colours.js';
-import {folded, kindOf, pprof, speedscope, stackText, svg} from './exports.js';
+import {folded, pprof, speedscope, stackText, svg} from './exports.js';
+import {matches, next, search, tellMatches} from './finder.js';
 import {Graph} from './graph.js';
-import {Finder} from './finder.js';
-import {FunctionTable, Tree} from './tables.js';
-import {amount, clock, error, make, named, number, percent, visible} from './words.js';
+import {chosenInTree, showFunctions, showTree} from './tables.js';
+import {keep, stepOf, view} from './view.js';
+import {amount, clock, error, facts, get, goneWords, make, named, number, percent, say, visible} from './words.js';
 
-const STEP_WORDS = {hide: 'hide', only: 'only', without: 'without', collapse: 'collapse', recursion: 'direct recursion as one'};
+const TABS = {
+	graph: ['Picture', drawGraph], functions: ['Functions', () => showFunctions(shown, matches)],
+	callers: ['Callers and callees', drawFunction], tree: ['Tree', () => showTree(shown, zoomed, isUpdate)],
+};
 const EXPORTS = {
-	svg: ['image/svg+xml', (panel) => svg(panel.shown, {zoomed: panel.zoomed, icicle: panel.view.icicle === '1',
-		colours: panel.colours, heading: panel.heading()})],
-	folded: ['text/plain', (panel) => folded(panel.shown)],
-	'pb.gz': ['application/octet-stream', (panel) => pprof(panel.shown)],
-	'speedscope.json': ['application/json', (panel) => speedscope(panel.shown)],
+	svg: () => svg(shown, {zoomed, icicle: graph.icicle,
+		heading: `${get('#profile h2').textContent}, ${shown.meta.host}, ${clock(shown.meta.from)}`}),
+	folded: () => folded(shown), 'pb.gz': () => pprof(shown), 'speedscope.json': () => speedscope(shown),
+};
+const section = get('#profile'), menu = get('.menu'), line = get('.line'), tabs = get('.tabs'), ways = get('[name=colour]');
+const choose = {onHover: tell, onMenu: openMenu, onZoom: (node, {profile}) => openFunction(profile.functionOf(node))};
+
+export const graph = new Graph(get('#graph'), 'Flame graph; the tree has the same as text',
+	{...choose, onZoom: (node) => zoom(shown.names(node), node)});
+const callers = new Graph(get('#callers'), 'Callers of the function', choose);
+const callees = new Graph(get('#callees'), 'Callees of the function', choose);
+let whole = null, isUpdate = false, drawnSteps, target = null;
+
+export let shown = null, zoomed = 0;
+
+callees.icicle = callers.isInverted = true;
+tabs.append(...Object.entries(TABS).map(([tab, [title]]) => make('label', {'data-tab': tab}, make('input', {type: 'radio', name: 'tab', value: tab}), ` ${title}`)));
+get('.export').append(...Object.keys(EXPORTS).map((name) => make('button', {'data-export': name, onclick: () => save(name)}, name)));
+
+tabs.onchange = (event) => openTab(event.target.value);
+ways.onchange = () => {
+	view.colour = ways.value;
+	refresh();
+};
+document.addEventListener('pointerdown', (event) => {
+	if (!menu.contains(event.target))
+		closeMenu();
+});
+
+/* --- what is shown --- */
+
+/* Shows another profile; the view stays: zoom, cursor, search and steps are kept by names. */
+export function show(profile) {
+	whole = profile;
+	section.hidden = false;
+	isUpdate = true;
+	apply();
+	isUpdate = false;
+}
+
+/* Shows the profile again, with the steps of the view. */
+export function apply() {
+	if (!whole)
+		return;
+	shown = applySteps(whole, view.steps.map(stepOf));
+	zoomed = shown.follow(view.zoom);
+	search(view.q);
+	refresh();
+}
+
+export function refresh() {
+	ways.value = view.colour;
+	if (!shown)
+		return;
+	drawFacts();
+	drawSteps();
+	openTab(view.tab);
+}
+
+function drawFacts() {
+	const {meta, weight, wide, count} = shown, {from, until, period_ns} = meta, seconds = meta.seconds ?? meta.covered ?? until - from;
+
+	get('#profile h2').replaceChildren(meta.title, ...(meta.of ? [' of ', named(meta.of)] : []));
+	get('.facts').textContent = facts(
+		amount(weight, meta.unit),
+		until > from && `${clock(from)} – ${clock(until).slice(11)}`,
+		period_ns && seconds > 0 && `${number(weight * period_ns / 1e9 / seconds)} CPUs on average`,
+		meta.lost && `${number(meta.lost)} samples lost`,
+		meta.truncated && `${percent(meta.truncated, whole.weight)} in stacks that don't reach their root`,
+		meta.left_out && `${number(meta.left_out)} events left out to keep the cost low`,
+		wide[0] > weight && `${amount(wide[0] - weight, meta.unit)} before in stacks that aren't here`,
+		`${number(count - 1)} frames`,
+		!weight && 'nothing was seen in that time',
+	);
+}
+
+function drawSteps() {
+	if (view.steps === drawnSteps)
+		return; /* a button keeps the focus */
+	drawnSteps = view.steps;
+	get('.steps').replaceChildren(...view.steps.map(stepOf).map(({op, label}, i) => make('button', {onclick: () => dropStep(i)},
+		`${op === 'recursion' ? 'direct recursion as one' : op} `, label ? named(label.replace(/^;/, '')) : '', ' ×')));
+}
+
+export function openTab(tab) {
+	view.tab = Object.hasOwn(TABS, tab) ? tab : 'graph';
+	get(`[name=tab][value=${view.tab}]`).checked = true;
+	for (const element of section.querySelectorAll('[data-panel]'))
+		element.hidden = element.dataset.panel !== view.tab;
+	keep();
+	if (shown)
+		TABS[view.tab][1]();
+}
+
+function drawGraph() {
+	graph.icicle = Boolean(view.icicle);
+	graph.show(shown, zoomed, matches);
+	tell(graph);
+}
+
+function drawFunction() {
+	const table = shown.table(), f = shown.frames.find(view.function), chosen = f >= 0 ? f : table[0]?.function;
+	const element = get('#function-name');
+
+	for (const {element: half} of [callers, callees])
+		half.hidden = chosen === undefined;
+	if (chosen === undefined) {
+		element.textContent = 'No function has any weight here.';
+		return;
+	}
+	const parts = sandwich(shown, chosen), {total = 0, self = 0} = table.find((row) => row.function === chosen) ?? {};
+
+	element.replaceChildren(named(shown.frames.labels[chosen]), ` · total ${percent(total, shown.weight)}, self ${
+		percent(self, shown.weight)} · ${amount(total, shown.meta.unit)}`);
+	callers.show(parts.callers, 1, matches);
+	callees.show(parts.callees, 1, matches);
+}
+
+/* --- a node --- */
+
+/* Zooms to the node with that path of names; of several with the same path to `node`. */
+export function zoom(names, node = shown.follow(names)) {
+	view.zoom = names;
+	zoomed = node;
+	openTab(view.tab === 'tree' ? 'tree' : 'graph');
+	tellMatches();
+}
+
+export function openFunction(f) {
+	if (f < 0)
+		return;
+	view.function = shown.frames.labelOf(f);
+	openTab('callers');
+}
+
+/* Opens the function with a label, if it is there. */
+export function openLabel(label) {
+	const f = shown?.frames.find(label) ?? -1;
+
+	if (f < 0)
+		say('It is not in this range any more.');
+	openFunction(f);
+}
+
+/* Says what the frame under the mouse or at the cursor is, in the line below the picture; `isAloud`: a screen reader says it, too. */
+export function tell({profile, hovered, node: about}, isAloud = false) {
+	const node = hovered < 0 ? about : hovered;
+
+	line.ariaLive = isAloud ? 'polite' : 'off';
+	if (!profile)
+		return;
+	const {meta, weight, frames} = profile, total = profile.total[node], self = profile.self[node];
+	const {kind, file, line: at, module} = profile.of(node), gone = goneWords(profile, node);
+	const change = node && !gone ? frames.changeOf(profile.frame[node]) : 0;
+	const words = facts(gone || facts(`${percent(total, weight)}${error(total, weight, meta)}`, amount(total, meta.unit)),
+		self && `self ${percent(self, weight)}`, kind, at ? `${file}:${at}` : file, module,
+		change && (change > 0 ? 'more than before' : 'less than before'));
+
+	line.replaceChildren(named(profile.label(node)), ` · ${visible(words)}`);
+}
+
+function openMenu(of, node, {clientX, clientY}) {
+	target = {...of, node};
+	menu.hidden = false;
+	Object.assign(menu.style, {left: `${Math.min(clientX, innerWidth - menu.offsetWidth)}px`, top: `${Math.min(clientY, innerHeight - menu.offsetHeight)}px`});
+	menu.firstChild.focus();
+}
+
+/* Returns whether there was one. */
+export function closeMenu() {
+	const wasOpen = Boolean(target);
+
+	if (menu.contains(document.activeElement))
+		target.top.focus({preventScroll: true});
+	menu.hidden = true;
+	target = null;
+	return wasOpen;
+}
+
+/* --- what is done --- */
+
+/* Returns {profile, node} that a key or a button is about: of the menu, or of what is seen. */
+export function chosen() {
+	const focused = document.activeElement;
+
+	if (target)
+		return target;
+	if (view.tab === 'tree')
+		return chosenInTree();
+	if (view.tab === 'functions') {
+		const f = Number(focused.dataset.function ?? -2);
+
+		return {profile: shown, node: shown.outermost((one) => one === f)[0] ?? 0};
+	}
+	const one = view.tab === 'graph' ? graph : [callers, callees].find(({hovered, top}) => hovered > 0 || top === focused) ?? callees;
+
+	return {...one, profile: one.profile ?? shown, node: one.node};
+}
+
+const ACTS = {
+	recursion: () => addStep('recursion', ''), undo: () => dropStep(view.steps.length - 1),
+	hide: step, only: step, without: step, collapse: step,
+	callers: ({f}) => openFunction(f), copy: (about) => copy(stackText(about)), reset: () => zoom([]), turn,
+	next: () => next(1), previous: () => next(-1),
+	zoom: ({profile, node, f}) => view.tab === 'callers' ? openFunction(f) : zoom(profile.names(node), profile === shown ? node : undefined),
 };
 
-export class Panel {
-	/* `view` is the view's part that is kept in the address; changed() keeps it. */
-	constructor(section, {view, changed, say}) {
-		Object.assign(this, {section, view, changed, say, whole: null, shown: null, matches: null});
-		this.colours = new Colours(section);
-		const part = (name) => section.querySelector(name);
-		const graph = (element, onZoom) => new Graph(element, {
-			colours: this.colours, onZoom, onHover: (node) => this.tell(this.graphOf(element), node),
-			onMenu: (node, x, y) => this.openMenu(this.graphOf(element), node, x, y),
-		});
+export function act(what) {
+	if (!shown || !ACTS[what])
+		return;
+	const about = chosen();
 
-		this.parts = {title: part('h2'), facts: part('.facts'), steps: part('.steps'), line: part('.line'),
-			menu: part('.menu')};
-		this.finder = new Finder(this, part('[name=search]'), part('.matched'));
-		this.graph = graph(part('#graph'), (node) => this.zoom(this.shown.names(node), node));
-		this.callers = graph(part('#callers'), (node) => this.chooseFunction(this.callers.profile, node));
-		this.callees = graph(part('#callees'), (node) => this.chooseFunction(this.callees.profile, node));
-		this.callees.icicle = this.callers.isInverted = true;
-		this.functions = new FunctionTable(part('#functions'), {onChoose: (f) => this.openFunction(f)});
-		this.tree = new Tree(part('#tree'), {onChoose: (profile, node) => this.zoom(profile.names(node))});
-		part('[name=colour]').append(...Object.entries(WAYS).map(([value, text]) => make('option', {value}, text)));
-		part('.export').append(...Object.keys(EXPORTS).map((name) => make('button', {type: 'button', 'data-export': name},
-			name)));
-		this.listen();
+	closeMenu();
+	ACTS[what]({...about, f: about.profile.functionOf(about.node)}, what);
+}
+
+function step({profile, f}, op) {
+	if (f >= 0)
+		addStep(op, profile.frames.labelOf(f));
+}
+
+function turn() {
+	view.icicle = view.icicle ? '' : '1';
+	openTab('graph');
+}
+
+function addStep(op, label) {
+	view.steps = [...new Set([...view.steps, `${op}:${label}`])];
+	apply();
+}
+
+function dropStep(i) {
+	view.steps = view.steps.filter((_, at) => at !== i);
+	apply();
+}
+
+/* Copies a text; pages that came without TLS from another host have no clipboard, so by a selection then. */
+async function copy(text) {
+	try {
+		await navigator.clipboard.writeText(text);
+	} catch {
+		const area = make('textarea', {value: text, className: 'aside'});
+
+		document.body.append(area);
+		area.select();
+		document.execCommand('copy');
+		area.remove();
 	}
+	say('The stack is in the clipboard.');
+}
 
-	graphOf(element) {
-		return {graph: this.graph, callers: this.callers, callees: this.callees}[element.id];
-	}
+async function save(name) {
+	const {of, host, probe} = shown.meta, url = URL.createObjectURL(new Blob(await EXPORTS[name]()));
+	const file = [probe, of || host || 'profile'].map((text) => text.replace(/[^\w.-]+/g, '_').slice(0, 64)).join('-');
 
-	listen() {
-		const {section, parts} = this;
+	make('a', {href: url, download: `${file}.${name}`}).click();
+	setTimeout(() => URL.revokeObjectURL(url), 10000);
+	say(`${name} is saved${name === 'pb.gz' ? ', without addresses, which a page does not know' : ''}.`);
+}
 
-		section.addEventListener('click', (event) => this.click(event.target.closest('button')));
-		section.querySelector('[name=colour]').addEventListener('change', (event) => {
-			this.view.colour = event.target.value;
-			this.refresh();
-		});
-		document.addEventListener('pointerdown', (event) => {
-			if (!parts.menu.contains(event.target))
-				this.closeMenu();
-		});
-		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-			this.colours.read();
-			this.refresh();
-		});
-	}
+/* Moves the cursor of a picture: to the caller, a callee, a neighbour. */
+export function move(key, element) {
+	const of = [graph, callers, callees].find((one) => one.element.contains(element)), {profile, node: at, icicle} = of;
 
-	click(button) {
-		const {dataset} = button || {};
+	if (!profile)
+		return;
+	const siblings = at ? profile.children(profile.parent[at]) : [], beside = siblings.indexOf(at);
+	const up = profile.parent[at], down = profile.children(at).sort((a, b) => profile.wide[b] - profile.wide[a])[0];
+	const to = {ArrowUp: icicle ? up : down, ArrowDown: icicle ? down : up,
+		ArrowLeft: siblings[beside - 1], ArrowRight: siblings[beside + 1]}[key] ?? -1;
 
-		if (!dataset)
-			return;
-		if (dataset.tab)
-			this.openTab(dataset.tab);
-		else if (dataset.export)
-			this.save(dataset.export);
-		else if (dataset.do)
-			this.act(dataset.do);
-		else if (dataset.step)
-			this.dropStep(Number(dataset.step));
-	}
-
-	/* --- what is shown --- */
-
-	/* Shows another profile; the view stays: zoom, cursor, search and steps are kept by names. */
-	show(profile) {
-		this.whole = profile;
-		this.section.hidden = false;
-		this.isUpdate = true;
-		this.apply();
-		this.isUpdate = false;
-	}
-
-	/* Shows the profile again, with the steps of the view. */
-	apply() {
-		if (!this.whole)
-			return;
-		this.shown = applySteps(this.whole, this.view.steps);
-		this.finder.meet(this.shown.frames);
-		this.zoomed = this.shown.follow(this.view.zoom);
-		this.refresh();
-		this.finder.search(this.view.q);
-	}
-
-	refresh() {
-		const {view, shown, section} = this;
-
-		if (!shown)
-			return;
-		this.colours.way = view.colour in WAYS ? view.colour : 'kind';
-		section.querySelector('[name=colour]').value = this.colours.way;
-		this.drawFacts();
-		this.drawSteps();
-		this.openTab(view.tab);
-	}
-
-	drawFacts() {
-		const {meta, weight} = this.shown, {parts} = this, seconds = meta.seconds ?? meta.covered ?? meta.until - meta.from;
-		const facts = [amount(weight, meta.unit)];
-
-		if (meta.until > meta.from)
-			facts.push(`${clock(meta.from)} – ${clock(meta.until).slice(11)}`);
-		if (meta.period_ns && seconds > 0 && meta.unit === 'samples')
-			facts.push(`${number(weight * meta.period_ns / 1e9 / seconds)} CPUs on average`);
-		if (meta.lost)
-			facts.push(`${number(meta.lost)} samples lost`);
-		if (meta.truncated)
-			facts.push(`${percent(meta.truncated, this.whole.weight)} in stacks that don't reach their root`);
-		if (meta.left_out)
-			facts.push(`${number(meta.left_out)} events left out to keep the cost low, the others stand for them`);
-		facts.push(`${number(this.shown.count - 1)} frames`);
-		parts.title.replaceChildren(meta.title, ...(meta.of ? [' of ', named(meta.of)] : []));
-		parts.facts.textContent = facts.join(' · ');
-		if (!weight)
-			parts.facts.textContent += ' · nothing was seen in that time';
-	}
-
-	drawSteps() {
-		const drawn = JSON.stringify(this.view.steps);
-
-		if (drawn === this.drawnSteps)
-			return; /* a button keeps the focus */
-		this.drawnSteps = drawn;
-		this.parts.steps.replaceChildren(...this.view.steps.map(({op, label}, i) => make('button', {
-			type: 'button', 'data-step': String(i), title: 'Take this back',
-		}, `${STEP_WORDS[op]} `, label ? named(label.replace(/^;/, '')) : '', ' ×')));
-	}
-
-	openTab(tab) {
-		const {section, shown, view} = this;
-
-		view.tab = ['graph', 'functions', 'callers', 'tree'].includes(tab) ? tab : 'graph';
-		section.querySelectorAll('[role=tab]').forEach((button) => {
-			button.setAttribute('aria-selected', String(button.dataset.tab === view.tab));
-			button.tabIndex = button.dataset.tab === view.tab ? 0 : -1;
-		});
-		section.querySelectorAll('[role=tabpanel]').forEach((element) => {
-			element.hidden = element.dataset.panel !== view.tab;
-		});
-		this.changed();
-		if (!shown)
-			return;
-		if (view.tab === 'graph')
-			this.drawGraph();
-		else if (view.tab === 'functions')
-			this.functions.show(shown, this.finder.matches);
-		else if (view.tab === 'callers')
-			this.drawFunction();
-		else
-			this.drawTree();
-	}
-
-	/* Shows the tree anew, but not while somebody reads in it and another profile comes. */
-	drawTree() {
-		const {tree} = this, isRead = tree.element.contains(document.activeElement);
-
-		if (isRead && this.isUpdate)
-			return;
-		tree.show(this.shown, this.zoomed);
-		if (isRead)
-			tree.focus(tree.element.firstChild);
-	}
-
-	drawGraph() {
-		const {graph, shown, view} = this, drawn = `${view.icicle};${view.zoom.join(';')}`;
-
-		graph.icicle = view.icicle === '1';
-		graph.matches = this.finder.matches;
-		if (graph.profile === shown && graph.zoomed === this.zoomed && this.drawn === drawn)
-			graph.draw();
-		else
-			graph.show(shown, this.zoomed, this.drawn === drawn);
-		this.drawn = drawn;
-		this.tell(graph, graph.hovered);
-	}
-
-	drawFunction() {
-		const {shown, view} = this, table = shown.table(), f = shown.frames.find(view.function);
-		const chosen = f >= 0 ? f : table[0]?.function, element = this.section.querySelector('#function-name');
-
-		this.section.querySelectorAll('.half').forEach((half) => { half.hidden = chosen === undefined; });
-		if (chosen === undefined) {
-			element.textContent = 'No function has any weight here.';
-			return;
-		}
-		const {callers, callees} = sandwich(shown, chosen), row = table.find((r) => r.function === chosen);
-
-		element.replaceChildren(named(shown.frames.labels[chosen]),
-			` · total ${percent(row?.total ?? 0, shown.weight)}, self ${percent(row?.self ?? 0, shown.weight)}`
-			+ ` · ${amount(row?.total ?? 0, shown.meta.unit)}`);
-		for (const [graph, profile] of [[this.callers, callers], [this.callees, callees]]) {
-			graph.matches = this.finder.matches;
-			graph.show(profile, 1, this.drawnFunction === chosen);
-		}
-		this.drawnFunction = chosen;
-	}
-
-	/* --- a node --- */
-
-	/* Zooms to the node with that path of names; of several with the same path to `node`. */
-	zoom(names, node = this.shown.follow(names)) {
-		this.view.zoom = names;
-		this.zoomed = node;
-		this.openTab(this.view.tab === 'tree' ? 'tree' : 'graph');
-		this.finder.tell();
-	}
-
-	chooseFunction(profile, node) {
-		if (node)
-			this.openFunction(profile.functionOf(node));
-	}
-
-	openFunction(f) {
-		if (f < 0)
-			return;
-		this.view.function = this.shown.frames.labelOf(f);
-		this.openTab('callers');
-	}
-
-	/* Says what a frame is, in the line below the picture; `aloud`: a screen reader says it, too. */
-	tell(graph, node, aloud = false) {
-		const {parts} = this, at = node >= 0 ? node : graph.cursor, {profile} = graph;
-
-		parts.line.setAttribute('aria-live', aloud ? 'polite' : 'off');
-		if (!profile)
-			return;
-		const {meta, weight} = profile, total = profile.total[at], self = profile.self[at];
-		const frame = profile.frame[at], file = at ? profile.frames.files[frame] : '', line = profile.frames.lines[frame];
-		const words = [`${percent(total, weight)}${error(total, weight, meta)}`, amount(total, meta.unit)];
-
-		if (self)
-			words.push(`self ${percent(self, weight)}`);
-		words.push(kindOf(profile, at));
-		if (file)
-			words.push(line ? `${file}:${line}` : file);
-		if (at && profile.frames.modules[frame])
-			words.push(profile.frames.modules[frame]);
-		const change = at ? profile.frames.changeOf(frame) : 0;
-
-		if (change)
-			words.push(change > 0 ? 'more than before' : 'less than before');
-		parts.line.replaceChildren(named(profile.label(at)), ` · ${visible(words.join(' · '))}`);
-	}
-
-	openMenu(graph, node, x, y) {
-		const {menu} = this.parts;
-
-		this.target = {graph, profile: graph.profile, node, isInverted: graph.isInverted};
-		menu.hidden = false;
-		menu.style.left = `${Math.max(0, Math.min(x, innerWidth - menu.offsetWidth))}px`;
-		menu.style.top = `${Math.max(0, Math.min(y, innerHeight - menu.offsetHeight))}px`;
-		menu.querySelector('button').focus();
-	}
-
-	/* --- what is done --- */
-
-	closeMenu() {
-		if (this.parts.menu.contains(document.activeElement))
-			this.target?.graph?.top.focus({preventScroll: true});
-		this.parts.menu.hidden = true;
-		this.target = null;
-	}
-
-	/* Returns {profile, node} that a key or a button is about: of the menu, or of what is seen. */
-	get chosen() {
-		const {view, shown, tree} = this, focused = document.activeElement;
-
-		if (this.target)
-			return this.target;
-		if (view.tab === 'tree')
-			return tree.chosen;
-		if (view.tab === 'functions' && focused.dataset.function)
-			return {profile: shown, node: shown.outermost(Number(focused.dataset.function))[0] ?? 0};
-		const graph = view.tab !== 'callers' ? this.graph
-			: [this.callers, this.callees].find((one) => one.hovered > 0 || one.top === focused) || this.callees;
-
-		return view.tab === 'functions' || !graph.profile ? {profile: shown, node: 0}
-			: {profile: graph.profile, node: graph.hovered > 0 ? graph.hovered : graph.cursor, isInverted: graph.isInverted};
-	}
-
-	act(what) {
-		if (!this.shown)
-			return;
-		const {chosen} = this, {profile, node} = chosen, label = node > 0 ? profile.frames.labelOf(profile.functionOf(node)) : '';
-
-		this.closeMenu();
-		switch (what) {
-		case 'hide':
-		case 'only':
-		case 'without':
-		case 'collapse':
-			if (label)
-				this.addStep(what, label);
-			break;
-		case 'recursion':
-			this.addStep('recursion', '');
-			break;
-		case 'undo':
-			this.dropStep(this.view.steps.length - 1);
-			break;
-		case 'callers':
-			this.openFunction(node > 0 ? profile.functionOf(node) : -1);
-			break;
-		case 'copy':
-			this.copy(stackText(chosen));
-			break;
-		case 'zoom':
-			if (this.view.tab === 'callers')
-				this.chooseFunction(profile, node);
-			else
-				this.zoom(profile.names(node), profile === this.shown ? node : undefined);
-			break;
-		case 'reset':
-			this.zoom([]);
-			break;
-		case 'turn':
-			this.view.icicle = this.view.icicle === '1' ? '' : '1';
-			this.openTab('graph');
-			break;
-		default:
-			this.finder.next(what === 'previous' ? -1 : 1);
-		}
-	}
-
-	addStep(op, label) {
-		this.view.steps = [...this.view.steps.filter((step) => step.op !== op || step.label !== label), {op, label}];
-		this.apply();
-	}
-
-	dropStep(i) {
-		if (i < 0)
-			return;
-		this.view.steps = this.view.steps.filter((_, at) => at !== i);
-		this.apply();
-	}
-
-	/* Copies a text; pages that came without TLS from another host have no clipboard, so by a selection then. */
-	async copy(text) {
-		try {
-			await navigator.clipboard.writeText(text);
-		} catch {
-			const area = make('textarea', {value: text, className: 'aside'});
-
-			document.body.append(area);
-			area.select();
-			document.execCommand('copy');
-			area.remove();
-		}
-		this.say('The stack is in the clipboard.');
-	}
-
-	heading() {
-		const {title, of, host, from} = this.shown.meta;
-
-		return `${title}${of ? ` of ${of}` : ''}, ${host || ''} ${from ? clock(from) : ''}`;
-	}
-
-	async save(name) {
-		const [type, write] = EXPORTS[name], {meta} = this.shown, of = (meta.of || meta.host || 'profile').replace(/[^\w.-]+/g, '_');
-
-		try {
-			const url = URL.createObjectURL(new Blob(await write(this), {type}));
-
-			make('a', {href: url, download: `${(meta.probe || 'profile').replace(/\W/g, '_')}-${of.slice(0, 64)}.${name}`}).click();
-			setTimeout(() => URL.revokeObjectURL(url), 10000);
-			this.say(`${name} is saved${name === 'pb.gz' ? ', without addresses, which a page does not know' : ''}.`);
-		} catch (error) {
-			this.say(`${name} can't be made: ${error.message}`, true);
-		}
-	}
-
-	/* Moves the cursor of a picture: to the caller, a callee, a neighbour. */
-	move(key, element) {
-		const graph = this.graphOf(element.closest('.graph')), {profile, cursor: at} = graph, up = (key === 'ArrowUp') !== graph.icicle;
-		let to = -1;
-
-		if (!profile)
-			return;
-		if (key === 'ArrowUp' || key === 'ArrowDown') {
-			to = !up ? profile.parent[at] : profile.children(at).reduce((best, child) =>
-				best < 0 || profile.total[child] > profile.total[best] ? child : best, -1);
-		} else if (at) {
-			const siblings = profile.children(profile.parent[at]);
-
-			to = siblings[siblings.indexOf(at) + (key === 'ArrowRight' ? 1 : -1)] ?? -1;
-		}
-		if (to >= 0) {
-			graph.moveTo(to);
-			this.tell(graph, to, true);
-		}
+	if (to >= 0) {
+		of.moveTo(to);
+		tell(of, true);
 	}
 }

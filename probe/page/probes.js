@@ -1,131 +1,87 @@
 /* What is profiled all the time: the probes and processes of the last PUT of /flamegraph, and how to change them. */
-import {getJson, put} from './api.js';
-import {make, named, number} from './words.js';
+import {getJson, host, may, put} from './api.js';
+import {look} from './taking.js';
+import {facts, get, make, named, number, redraw, say} from './words.js';
 
-const EVERY_MS = 5000;
+const EVERY_MS = 5000, CHOICES = 5;
+const form = get('#probes form'), toggle = get('[data-act=state]');
+
+let config = null, timer;
 
 /* Says in words which processes snoopers choose. */
-function choiceOf(snoopers) {
-	const texts = [];
+function choiceOf(snoopers = {}) {
+	const texts = Object.entries(snoopers).flatMap(([key, values]) => values.map((value) => `${key} ${typeof value !== 'object' ? value
+		: Object.entries(value).filter(([, text]) => text && typeof text === 'string').map((pair) => pair.join(' ')).join(', ')}`));
 
-	for (const [key, values] of Object.entries(snoopers || {})) {
-		for (const value of values) {
-			const words = typeof value === 'object' ? Object.entries(value).filter(([, v]) => v && typeof v === 'string')
-				.map(([k, v]) => `${k} ${v}`).join(', ') : value;
-
-			texts.push(`${key} ${words}`);
-		}
-	}
-	return texts.length > 5 ? `${texts.slice(0, 5).join('; ')} and ${texts.length - 5} more` : texts.join('; ');
+	return texts.slice(0, CHOICES).join('; ') + (texts.length > CHOICES ? ` and ${texts.length - CHOICES} more` : '');
 }
 
-export class Probes {
-	/* `host`, set by the caller, is host.json. may(role) tells what the caller may; onOpen(probe) shows what a probe has so far. */
-	constructor(section, {may, onOpen, say}) {
-		Object.assign(this, {section, may, onOpen, say, config: null});
-		section.addEventListener('click', (event) => this.click(event));
-		section.addEventListener('submit', (event) => {
-			event.preventDefault();
-			this.watch(section.querySelector('[name=comm]').value);
-		});
-		document.addEventListener('visibilitychange', () => this.later(0));
-		this.later(0);
+/* Reads what is profiled, after a while, and again each 5 s while the tab is seen. */
+export function readProbes(ms = 0) {
+	clearTimeout(timer);
+	if (!document.hidden && may('read'))
+		timer = setTimeout(read, ms);
+}
+
+async function read() {
+	try {
+		config = await getJson('/flamegraph');
+		redraw(draw);
+	} catch (error) {
+		get('.chosen').textContent = error.message;
 	}
+	readProbes(EVERY_MS);
+}
 
-	later(ms) {
-		clearTimeout(this.timer);
-		if (!document.hidden && this.may('read'))
-			this.timer = setTimeout(() => this.read(), ms);
-	}
+function draw() {
+	const wanted = config.cmd?.probe ?? [], states = config.status?.probes ?? {}, chosen = choiceOf(config.snoopers);
+	const names = new Set([...host.probes.map(({name}) => name), ...Object.keys(states)]);
 
-	async read() {
-		try {
-			this.config = await getJson('/flamegraph');
-			this.draw();
-			if (this.failed)
-				this.say('');
-			this.failed = false;
-		} catch (error) {
-			this.failed = true;
-			this.say(`What is profiled: ${error.message}`, true);
-		}
-		this.later(EVERY_MS);
-	}
+	get('#probes tbody').replaceChildren(...[...names].map((name) => rowOf(name, wanted.includes(name), states[name])));
+	get('.chosen').replaceChildren(chosen ? 'Processes: ' : 'No processes are chosen.', named(chosen));
+	toggle.textContent = config.state === 'running' ? 'Stop' : 'Start';
+	toggle.disabled = !may('admin') || !wanted.length;
+}
 
-	draw() {
-		const {config, host} = this, wanted = config.cmd?.probe || [], states = config.status?.probes || {};
-		const focus = document.activeElement?.dataset?.probe, act = document.activeElement?.dataset?.act;
-		const names = [...new Set([...host.probes.map((probe) => probe.name), ...Object.keys(states)])];
-		const rows = names.map((name) => this.row(name, wanted.includes(name), states[name]));
-		const chosen = choiceOf(config.snoopers), running = config.state === 'running';
+function rowOf(name, isWanted, {state, reason, samples, lost, truncated} = {}) {
+	const known = host.probes.find((probe) => probe.name === name), told = facts(state ?? (isWanted && 'stopped'), reason,
+		samples && `${number(samples)} samples`, ...Object.entries({...lost, ...truncated}).map(([cause, count]) => count && `${cause} ${number(count)}`));
+	const box = make('input', {type: 'checkbox', checked: isWanted, disabled: !may('admin') || !known,
+		ariaLabel: name, 'data-probe': name, 'data-act': 'probe', onchange: () => change(name, box.checked)});
+	const cells = [[make('label', {}, box, ' ', named(name))], [known?.title ?? ''], [told],
+		state === 'running' ? [make('button', {'data-probe': name, 'data-act': 'open', onclick: () => look('open', {pids: '', of: ''}, name)}, 'show')] : []];
 
-		this.section.querySelector('tbody').replaceChildren(...rows);
-		this.section.querySelector('.chosen').replaceChildren(chosen ? 'Processes: ' : 'No processes are chosen.', named(chosen));
-		const toggle = this.section.querySelector('[data-act=state]');
+	return make('tr', {}, ...cells.map((cell) => make('td', {className: 'text'}, ...cell)));
+}
 
-		toggle.textContent = running ? 'Stop' : 'Start';
-		toggle.disabled = !this.may('admin') || !wanted.length;
-		if (focus)
-			this.section.querySelector(`[data-probe="${CSS.escape(focus)}"][data-act="${act}"]`)?.focus({preventScroll: true});
-	}
+/* Begins or ends a probe; one has to be in the list. */
+function change(name, isOn) {
+	const others = (config?.cmd?.probe ?? []).filter((other) => other !== name);
 
-	row(name, isWanted, state) {
-		const known = this.host.probes.find((probe) => probe.name === name), text = state?.state || (isWanted ? 'stopped' : '');
-		const box = make('input', {type: 'checkbox', checked: isWanted, disabled: !this.may('admin') || !known,
-			'aria-label': name, 'data-probe': name, 'data-act': 'probe'});
-		const facts = [text, state?.reason];
+	putBody(isOn ? {cmd: {probe: [...others, name]}, state: 'running'} : others.length ? {cmd: {probe: others}} : {state: 'stopped'});
+}
 
-		if (state?.samples)
-			facts.push(`${number(state.samples)} samples`);
-		for (const [cause, count] of Object.entries({...state?.lost, ...state?.truncated})) {
-			if (count)
-				facts.push(`${cause} ${number(count)}`);
-		}
-		return make('tr', {}, make('td', {}, make('label', {}, box, ' ', named(name))),
-			make('td', {className: 'text'}, known?.title || ''), make('td', {className: 'text'},
-				facts.filter(Boolean).join(' · ')),
-			make('td', {}, state?.state === 'running' ? make('button', {type: 'button', 'data-probe': name, 'data-act': 'open'},
-				'show') : ''));
-	}
+/* PUTs; until it is known what came of it nothing else can be changed, as a list of probes is put as a whole. */
+async function putBody(body) {
+	clearTimeout(timer);
+	for (const element of document.querySelectorAll('#probes :is(input, button)'))
+		element.disabled = true;
+	try {
+		const answer = await put('/flamegraph', body);
 
-	click(event) {
-		const {probe, act} = event.target.dataset;
-
-		if (act === 'open')
-			this.onOpen(probe);
-		else if (act === 'state')
-			this.change({state: this.config?.state === 'running' ? 'stopped' : 'running'});
-		else if (act === 'probe')
-			this.toggle(probe, event.target.checked);
-	}
-
-	toggle(probe, isOn) {
-		const others = (this.config?.cmd?.probe || []).filter((name) => name !== probe);
-
-		if (!isOn && !others.length)
-			return this.change({state: 'stopped'}); /* one has to be in the list */
-		return this.change({cmd: {probe: isOn ? [...others, probe] : others}, ...(isOn && {state: 'running'})});
-	}
-
-	/* Watches the processes with that name, a regular expression, in the place of those of before. */
-	watch(comm) {
-		const probe = this.config?.cmd?.probe?.length ? this.config.cmd.probe : [this.host.clock];
-
-		return this.change({cmd: {probe}, snoopers: {proc_name: [{comm}]}, state: 'running'});
-	}
-
-	/* PUTs; until it is known what came of it nothing else can be changed, as a list of probes is put as a whole. */
-	async change(body) {
-		clearTimeout(this.timer);
-		this.section.querySelectorAll('input, button').forEach((element) => { element.disabled = true; });
-		try {
-			const answer = await put('/flamegraph', body);
-
-			this.say([answer.message, ...(answer.warnings || [])].join('. '));
-		} catch (error) {
-			this.say(error.message, true);
-		}
-		this.section.querySelectorAll('form *').forEach((element) => { element.disabled = false; });
-		this.read();
+		say([answer.message, ...answer.warnings ?? []].join('. '));
+	} finally {
+		for (const element of form.elements)
+			element.disabled = false;
+		read();
 	}
 }
+
+toggle.onclick = () => putBody({state: config?.state === 'running' ? 'stopped' : 'running'});
+/* Watches the processes with that name, a regular expression, in the place of those of before. */
+form.onsubmit = (event) => {
+	const probe = config?.cmd?.probe?.length ? config.cmd.probe : [host.clock];
+
+	event.preventDefault();
+	putBody({cmd: {probe}, snoopers: {proc_name: [{comm: get('[name=comm]').value}]}, state: 'running'});
+};

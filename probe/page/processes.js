@@ -1,30 +1,30 @@
 /* The list of what runs: rows of /proc/all.json, each 2 s, while the tab is seen. */
-import {Refused, follow, getJson} from './api.js';
-import {amount, make, named, number, percent} from './words.js';
+import {follow, getJson, may, pause} from './api.js';
+import {look} from './taking.js';
+import {amount, facts, get, headOf, make, named, number, onKeys, percent, redraw, rove, sortable} from './words.js';
 
 const EVERY_S = 2, ROWS = 200, ALL_ROWS = 5000; /* while a filter stands all are asked for */
+const PIDS = 64, NAMELESS = 'processes';
 
 /* A value by second, if the kernel counts it. */
 const rate = (write) => (value, seconds) => value === undefined ? '–' : write(value / seconds);
 const share = rate((value) => percent(value, 1e9));
 const bytes = rate((value) => amount(value, 'bytes'));
 
-/* One column: the key of its value in an answer, and what stands in a cell. `in`: groups that have it; `sorts`: the
- * daemon can sort by it. */
+/* Columns: title, key of the value in an answer, what stands in a cell; groups that have it, of those by which the daemon
+ * doesn't sort; help. */
 const COLUMNS = [
-	{title: 'PID', key: 'pid', in: ['pid'], cell: (value) => String(value ?? '')},
-	{title: 'Processes', key: 'processes', in: ['comm', 'container', 'pod'], cell: (value) => String(value ?? 1)},
-	{title: 'Name', key: 'comm', in: ['pid', 'comm'], cell: (value) => named(value ?? '')},
-	{title: 'CPU', key: 'run_ns', sorts: true, help: 'Time on CPUs; 100 % is one CPU', cell: share},
-	{title: 'Wait', key: 'delay_ns', sorts: true, help: 'Time in which its threads could run and had no CPU; 100 % is one thread',
-		cell: share},
-	{title: 'Memory', key: 'rss_bytes', sorts: true, help: 'Resident memory, now', cell: (value) => bytes(value, 1)},
-	{title: 'Faults', key: 'minor', sorts: true, help: 'Page faults a second that wait for no disk', cell: rate(number)},
-	{title: 'Read', key: 'read_bytes', sorts: true, help: 'From disks, a second', cell: bytes},
-	{title: 'Written', key: 'write_bytes', sorts: true, help: 'To disks, a second', cell: bytes},
-	{title: 'Container', key: 'container', in: ['pid', 'container'], cell: (value) => named(value ?? '')},
-	{title: 'Pod', key: 'pod', in: ['pid', 'container', 'pod'],
-		cell: (value, _, row) => named([row.namespace, row.pod].filter(Boolean).join('/'))},
+	['PID', 'pid', (value) => String(value ?? ''), 'pid'],
+	['Processes', 'processes', (value) => String(value ?? 1), 'comm container pod'],
+	['Name', 'comm', named, 'pid comm'],
+	['CPU', 'run_ns', share, '', 'Time on CPUs; 100 % is one CPU'],
+	['Wait', 'delay_ns', share, '', 'Time in which its threads could run and had no CPU; 100 % is one thread'],
+	['Memory', 'rss_bytes', (value) => bytes(value, 1), '', 'Resident memory, now'],
+	['Faults', 'minor', rate(number), '', 'Page faults a second that wait for no disk'],
+	['Read', 'read_bytes', bytes, '', 'From disks, a second'],
+	['Written', 'write_bytes', bytes, '', 'To disks, a second'],
+	['Container', 'container', named, 'pid container'],
+	['Pod', 'pod', (_, seconds, row) => named([row.namespace, row.pod].filter(Boolean).join('/')), 'pid container pod'],
 ];
 
 /* The keys by which a row of a group is known, and the processes that are its own. */
@@ -33,237 +33,75 @@ const KEYS = {
 	pod: ['pod', 'namespace'],
 };
 
-export class Processes {
-	/* onTake(row): the user wants the next seconds of it. say(text) tells of errors; may(role) what the caller may. */
-	constructor(section, {onTake, say, may}) {
-		Object.assign(this, {section, onTake, say, may});
-		this.table = section.querySelector('table');
-		this.filter = section.querySelector('input');
-		this.group = section.querySelector('select');
-		this.by = 'run_ns';
-		this.rows = new Map();
-		this.answer = null;
-		this.filter.addEventListener('input', () => {
-			if (this.isWide !== Boolean(this.filter.value))
-				this.start();
-			this.draw();
-		});
-		this.group.addEventListener('change', () => this.restart());
-		this.table.addEventListener('click', (event) => this.click(event));
-		this.table.addEventListener('keydown', (event) => this.key(event));
-		document.addEventListener('visibilitychange', () => document.hidden ? this.stop() : this.start());
-		this.start();
+const table = get('#processes table'), filter = get('[name=filter]'), group = get('[name=group]');
+const foot = get('.foot');
+
+let shownRows = new Map(), by = 'run_ns', answer = null, running = null, resting = 0, isWide;
+
+/* --- reading --- */
+
+/* Begins to read, or begins again; not for who may not see it, or does not. */
+export function startList() {
+	running?.abort();
+	if (document.hidden || !may('read'))
+		return;
+	isWide = Boolean(filter.value);
+	running = new AbortController();
+	run(running.signal);
+}
+
+/* Begins anew, with other rows. */
+export function restartList() {
+	answer = null;
+	shownRows.clear();
+	table.tHead.rows[0].by = '';
+	table.tBodies[0].replaceChildren();
+	startList();
+}
+
+/* Lets the list rest while other requests are under way: who is no administrator has two at a time. */
+export async function alone(work) {
+	if (may('admin'))
+		return work();
+	if (!resting++)
+		running?.abort();
+	try {
+		return await work();
+	} finally {
+		if (!--resting)
+			startList();
 	}
+}
 
-	start() {
-		this.stop();
-		if (document.hidden || !this.may('read'))
-			return;
-		this.isWide = Boolean(this.filter.value);
-		this.running = new AbortController();
-		this.run(this.running.signal);
-	}
+/* Follows measurements; who may not begin any reads what the feature /proc counts, if it runs. */
+async function run(signal) {
+	const path = `/proc/all.json?top=${isWide || !may('profile') ? ALL_ROWS : ROWS}&by=${sortKey()}&group_by=${group.value}`;
 
-	stop() {
-		this.running?.abort();
-		this.running = null;
-	}
-
-	restart() {
-		this.answer = null;
-		this.rows.clear();
-		this.table.replaceChildren();
-		this.start();
-	}
-
-	/* Follows measurements; who may not begin any reads what the feature /proc counts, if it runs. */
-	async run(signal) {
-		const query = `top=${this.isWide || !this.may('profile') ? ALL_ROWS : ROWS}&by=${this.sortKey()}&group_by=${this.group.value}`;
-
-		for (let wait = 1; !signal.aborted; wait = Math.min(2 * wait, 16)) {
-			try {
-				if (this.may('profile'))
-					await follow(`/proc/all.json?every=${EVERY_S}&${query}`, (answer) => {
-						this.take(answer);
-						wait = 1;
-					}, {signal});
-				else
-					await this.poll(query, signal);
-			} catch (error) {
-				if (signal.aborted)
-					return;
-				this.section.querySelector('.foot').textContent = error.message;
-				if (error instanceof Refused && error.status === 401)
-					return;
-			}
-			await new Promise((done) => setTimeout(done, 1000 * wait));
+	for (let wait = 1; !signal.aborted; wait = Math.min(2 * wait, 16)) {
+		try {
+			await (may('profile') ? follow(`${path}&every=${EVERY_S}`, (told) => {
+				take(told);
+				wait = 1;
+			}, {signal}) : poll(path, signal));
+		} catch (error) {
+			if (signal.aborted)
+				return;
+			foot.textContent = error.message;
+			if (error.status === 401)
+				return;
 		}
+		await pause(wait);
 	}
+}
 
-	async poll(query, signal) {
-		let before = null;
+async function poll(path, signal) {
+	for (let before = null; !signal.aborted;) {
+		const after = await getJson(path, {signal});
 
-		while (!signal.aborted) {
-			const answer = await getJson(`/proc/all.json?${query}`, {signal});
-
-			if (before)
-				this.take(difference(before, answer));
-			before = answer;
-			await new Promise((done) => setTimeout(done, 1000 * EVERY_S));
-		}
-	}
-
-	/* Rows come by a value that the daemon can sort by; the rest is the page's. */
-	sortKey() {
-		const column = COLUMNS.find((c) => c.key === this.by);
-
-		return column.sorts ? this.by : 'run_ns';
-	}
-
-	get keys() {
-		return KEYS[this.group.value];
-	}
-
-	take(answer) {
-		if (answer.ended)
-			throw new Error(answer.ended);
-		if (answer.rows) {
-			this.answer = answer;
-			this.draw();
-		}
-	}
-
-	sorted() {
-		const value = (row) => row[this.by] ?? '', text = this.filter.value.toLowerCase();
-		const order = (a, b) => a === b ? 0 : typeof a === 'string' || typeof b === 'string'
-			? (a === '') - (b === '') || (String(a) < String(b) ? -1 : 1) : this.by === 'pid' ? a - b : b - a;
-
-		const found = this.answer.rows
-			.filter((row) => KEYS.pid.some((key) => String(row[key] ?? '').toLowerCase().includes(text)))
-			.sort((a, b) => order(value(a), value(b)) || (b.run_ns ?? 0) - (a.run_ns ?? 0));
-
-		this.found = found.length;
-		return found.slice(0, ROWS);
-	}
-
-	draw() {
-		if (!this.answer)
-			return;
-		const seconds = this.answer.until - this.answer.from, rows = this.sorted();
-		const columns = COLUMNS.filter((c) => !c.in || c.in.includes(this.group.value)), isIn = this.table.contains(document.activeElement);
-		const focused = isIn && document.activeElement.closest('tr').dataset.key;
-
-		if (!this.table.tHead)
-			this.table.append(make('thead', {}, make('tr')), make('tbody'));
-		this.drawHead(columns);
-		const shown = rows.map((row) => this.drawRow(row, columns, seconds)), body = this.table.tBodies[0];
-
-		for (const [key, tr] of this.rows) {
-			if (!shown.includes(tr)) {
-				tr.remove();
-				this.rows.delete(key);
-			}
-		}
-		shown.forEach((tr, i) => {
-			if (body.rows[i] !== tr)
-				body.insertBefore(tr, body.rows[i] || null);
-		});
-		if (focused && this.rows.has(focused) && !this.table.contains(document.activeElement))
-			this.rows.get(focused).focus({preventScroll: true});
-		if (shown.length && !shown.some((tr) => tr.tabIndex === 0))
-			shown[0].tabIndex = 0; /* the list is to be reached by Tab */
-		this.drawFoot(seconds, rows.length);
-	}
-
-	drawHead(columns) {
-		const head = this.table.tHead.rows[0];
-
-		if (head.cells.length === columns.length + 1 && this.headBy === this.by)
-			return;
-		const isFocused = head.contains(document.activeElement);
-
-		this.headBy = this.by;
-		head.replaceChildren(...columns.map((column) => make('th', {
-			scope: 'col', className: column.sorts ? 'value' : 'text', 'aria-sort': column.key !== this.by ? 'none' : ['pid', 'comm', 'container', 'pod'].includes(this.by)
-				? 'ascending' : 'descending',
-		}, make('button', {type: 'button', className: 'sort', 'data-by': column.key, title: column.help || ''},
-			column.title))), make('th', {scope: 'col'}, 'Profile'));
-		if (isFocused)
-			head.querySelector(`[data-by=${this.by}]`)?.focus();
-	}
-
-	drawRow(row, columns, seconds) {
-		const key = this.keys.map((name) => row[name]).join('\n');
-		let tr = this.rows.get(key);
-
-		if (!tr) {
-			tr = make('tr', {tabIndex: -1, 'data-key': key});
-			tr.append(...columns.map((column) => make('td', {className: column.sorts ? 'value' : 'text'})), make('td'));
-			if (!row.kernel && !row.ended && (row.pid || this.group.value !== 'pid'))
-				tr.lastChild.append(make('button', {type: 'button', className: 'take', title: 'The next 10 s (Enter)'}, 'next 10 s'));
-			this.rows.set(key, tr);
-		}
-		tr.row = row;
-		columns.forEach((column, i) => {
-			const cell = column.cell(row[column.key], seconds, row), text = cell.textContent ?? cell;
-
-			if (tr.cells[i].textContent !== text)
-				tr.cells[i].replaceChildren(cell);
-		});
-		return tr;
-	}
-
-	drawFoot(seconds, shown) {
-		const {all, others, host} = this.answer;
-		const parts = [shown < this.found ? `${shown} of ${this.found} rows` : `${shown} rows`];
-
-		if (others?.processes)
-			parts.push(`${others.processes} more with ${percent(others.run_ns, 1e9 * seconds)} CPU`);
-		if (all && host)
-			parts.push(`all ${percent(all.run_ns, 1e9 * seconds)} of ${100 * host.cpus} %`);
-		this.section.querySelector('.foot').textContent = parts.join(' · ');
-	}
-
-	click(event) {
-		const sort = event.target.closest('.sort'), tr = event.target.closest('tr');
-
-		if (sort) {
-			const before = this.sortKey();
-
-			this.by = sort.dataset.by;
-			this.draw();
-			if (this.sortKey() !== before)
-				this.start();
-		} else if (event.target.closest('.take')) {
-			this.onTake(tr.row);
-		} else if (tr?.row) {
-			this.focus(tr);
-		}
-	}
-
-	focus(tr) {
-		for (const other of this.rows.values())
-			other.tabIndex = -1;
-		tr.tabIndex = 0;
-		tr.focus();
-	}
-
-	key(event) {
-		const tr = event.target.closest('tbody tr');
-
-		if (!tr || event.target !== tr)
-			return;
-		const next = {ArrowDown: tr.nextElementSibling, ArrowUp: tr.previousElementSibling,
-			Home: tr.parentNode.firstChild, End: tr.parentNode.lastChild}[event.key];
-
-		if (next)
-			this.focus(next);
-		else if (event.key === 'Enter' && tr.querySelector('.take'))
-			this.onTake(tr.row);
-		else
-			return;
-		event.preventDefault();
-		event.stopPropagation();
+		if (before)
+			take(difference(before, after));
+		before = after;
+		await pause(EVERY_S);
 	}
 }
 
@@ -278,3 +116,138 @@ function difference(before, after) {
 	return {...after, from: before.until, rows: after.rows.filter((row) => old.has(key(row)))
 		.map((row) => minus(row, old.get(key(row)))), all: minus(after.all, before.all), others: null};
 }
+
+function take(told) {
+	if (told.ended)
+		throw new Error(told.ended);
+	if (told.rows) {
+		answer = told;
+		redraw(draw);
+	}
+}
+
+/* --- the table --- */
+
+/* Rows come by a value that the daemon can sort by; the rest is the page's. */
+const sortKey = () => COLUMNS.some(([, key, , groups]) => key === by && !groups) ? by : 'run_ns';
+
+const isUp = () => ['pid', 'comm', 'container', 'pod'].includes(by);
+
+function sorted() {
+	const value = (row) => row[by] ?? '', text = filter.value.toLowerCase();
+	const order = (a, b) => a === b ? 0 : (a === '') - (b === '') || (a < b === isUp() ? -1 : 1);
+
+	return answer.rows.filter((row) => KEYS.pid.some((key) => String(row[key] ?? '').toLowerCase().includes(text)))
+		.sort((a, b) => order(value(a), value(b)) || (b.run_ns ?? 0) - (a.run_ns ?? 0));
+}
+
+function draw() {
+	if (!answer)
+		return;
+	const seconds = answer.until - answer.from, found = sorted();
+	const columns = COLUMNS.filter(([, , , groups]) => !groups || groups.includes(group.value));
+
+	drawHead(columns);
+	const rows = found.slice(0, ROWS).map((row) => drawRow(row, columns, seconds)), body = table.tBodies[0];
+
+	rows.forEach((tr, i) => {
+		if (body.rows[i] !== tr)
+			body.insertBefore(tr, body.rows[i] ?? null);
+	});
+	while (body.rows.length > rows.length)
+		body.lastChild.remove();
+	shownRows = new Map(rows.map((tr) => [tr.dataset.key, tr]));
+	if (rows.length && !rows.some((tr) => tr.tabIndex === 0))
+		rows[0].tabIndex = 0; /* the list is to be reached by Tab */
+	const {all, others, host} = answer, cpu = ({run_ns}) => percent(run_ns, 1e9 * seconds);
+
+	foot.textContent = facts(
+		rows.length < found.length ? `${rows.length} of ${found.length} rows` : `${rows.length} rows`,
+		others?.processes && `${others.processes} more with ${cpu(others)} CPU`,
+		all && host && `all ${cpu(all)} of ${100 * host.cpus} %`,
+	);
+}
+
+function drawHead(columns) {
+	const head = table.tHead.rows[0];
+
+	if (head.by === by)
+		return;
+	head.by = by;
+	head.replaceChildren(...headOf([...columns.map(([title, key, , groups, help]) =>
+		sortable(title, key, groups ? 'text' : 'value', by, isUp(), sort, help)), ['Profile', 'text']]));
+}
+
+function sort(key) {
+	const before = sortKey();
+
+	by = key;
+	redraw(draw);
+	if (sortKey() !== before)
+		startList();
+}
+
+function drawRow(row, columns, seconds) {
+	const key = KEYS[group.value].map((name) => row[name]).join('\n');
+	let tr = shownRows.get(key);
+
+	if (!tr) {
+		tr = make('tr', {tabIndex: -1, 'data-key': key}, ...columns.map(([, , , groups]) => make('td', {className: groups ? 'text' : 'value'})), make('td'));
+		if (may('profile') && !row.kernel && !row.ended && (row.pid || group.value !== 'pid'))
+			tr.lastChild.append(make('button', {className: 'take', 'data-of': key, title: 'Enter'}, 'next 10 s'));
+	}
+	tr.row = row;
+	columns.forEach(([, name, cellOf], i) => {
+		const cell = cellOf(row[name], seconds, row), text = cell.textContent ?? cell;
+
+		if (tr.cells[i].textContent !== text)
+			tr.cells[i].replaceChildren(cell);
+	});
+	return tr;
+}
+
+/* --- choosing --- */
+
+/* Returns the processes of a row that stands for several: the 64 with the most CPU time in a second. */
+async function pidsOf(row) {
+	if (row.pid)
+		return String(row.pid);
+	const {rows} = await alone(() => getJson('/proc/all.json?seconds=1&group_by=pid')), keys = KEYS[group.value];
+
+	return rows.filter((one) => one.pid && !one.kernel && !one.ended && keys.every((key) => one[key] === row[key]))
+		.slice(0, PIDS).map((one) => one.pid).join(',');
+}
+
+export async function takeRow(row, source = 'take') {
+	const pids = await pidsOf(row), name = row.comm || row.container || row.pod || NAMELESS;
+
+	if (!pids)
+		throw new Error('None of its processes runs any more.');
+	look(source, {pids, of: row.pid ? `${name} (${row.pid})` : name, group: row.pid || name === NAMELESS ? '' : group.value});
+}
+
+/* The row that is focused, or the one that was last. */
+export const chosenRow = () => table.querySelector('tr[tabindex="0"]');
+
+filter.oninput = () => {
+	if (isWide !== Boolean(filter.value))
+		startList();
+	draw();
+};
+group.onchange = restartList;
+table.onclick = ({target}) => {
+	const tr = target.closest('tbody tr');
+
+	if (target.className === 'take')
+		takeRow(tr.row);
+	else if (tr)
+		rove(table, tr);
+};
+
+const to = (find) => ({target}) => target.row ? rove(table, find(target)) : false;
+
+onKeys(table, {
+	ArrowDown: to((tr) => tr.nextElementSibling), ArrowUp: to((tr) => tr.previousElementSibling),
+	Home: to((tr) => tr.parentNode.firstChild), End: to((tr) => tr.parentNode.lastChild),
+	Enter: ({target}) => Boolean(target.querySelector('.take')) && takeRow(target.row),
+});

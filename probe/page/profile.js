@@ -6,66 +6,49 @@ export const KINDS = ['root', 'pod', 'container', 'process', 'thread', 'marker',
 	'interpreted', 'python'];
 export const ON_CPU = '[on CPU]', OFF_CPU = '[off CPU]'; /* leaves of a profile that has both */
 const SUFFIXES = {kernel: '_[k]', jit: '_[j]', inlined: '_[i]', interpreted: '_[0]', python: '_[p]'};
-const LAST_HEAD = KINDS.indexOf('thread'); /* up to here frames say whose stacks they are */
+const HEADS = KINDS.slice(0, 5); /* these frames say whose stacks they are */
+
+/* Makes a frame; '' and 0 stand for what isn't known. */
+export const frameOf = (name, kind, file = '', line = 0, module = '') => ({name, kind, file, line, module});
+const ROOT = frameOf('all', 'root');
 
 /* Returns the label of a function: its name with the suffix of its kind. */
-export function labelOf(name, kind) {
-	return name + (SUFFIXES[kind] || '');
-}
+export const labelOf = ({name, kind}) => name + (SUFFIXES[kind] ?? '');
 
-function keyOf(name, kind, file = '', line = 0, module = '') {
-	return `${kind};${line};${file};${module};${name}`;
-}
+const keyOf = ({name, kind, file, line, module}) => `${kind};${line};${file};${module};${name}`;
 
-/* The distinct frames of one or more profiles, and their functions: a function has one name and one
- * kind, its frames may have several lines. */
+/* The distinct frames of one or more profiles, {name, kind, file, line, module}: '' and 0 where these aren't
+ * known. And their functions: a function has one name and one kind, its frames may have several lines. */
 export class Frames {
-	constructor() {
-		this.names = [];
-		this.kinds = [];
-		this.files = []; /* '' where the file isn't known */
-		this.lines = []; /* 0 where the line isn't known */
-		this.modules = []; /* '' where the file with the code isn't known */
-		this.functionOf = []; /* the function of a frame */
-		this.firstOf = []; /* a frame of a function */
-		this.labels = []; /* of functions: the name with the suffix of its kind */
-		this.keys = new Map(); /* of add() */
-		this.keyed = 0;
-		this.functions = new Map();
-	}
+	all = [];
+	functionOf = []; /* the function of a frame */
+	firstOf = []; /* a frame of a function */
+	labels = []; /* of functions: the name with the suffix of its kind */
+	functions = new Map();
+	keys = null; /* of add() */
 
 	/* Returns the number of the frame, which is made if it is missing. */
-	add(...frame) {
-		const {keys} = this, key = keyOf(...frame);
-
-		for (; this.keyed < this.names.length; this.keyed++) { /* frames that were pushed have no keys yet */
-			const n = this.keyed;
-
-			keys.set(keyOf(this.names[n], this.kinds[n], this.files[n], this.lines[n], this.modules[n]), n);
-		}
-		if (!keys.has(key))
-			keys.set(key, this.push(...frame));
-		return keys.get(key);
+	add(frame) {
+		this.keys ??= new Map(this.all.map((one, n) => [keyOf(one), n]));
+		return this.keys.get(keyOf(frame)) ?? this.push(frame);
 	}
 
 	/* Returns the number of a new frame, also if there is an equal one: of another process, perhaps. */
-	push(name, kind, file = '', line = 0, module = '') {
-		const number = this.names.length, label = labelOf(name, KINDS[kind]);
+	push(frame) {
+		const number = this.all.push(frame) - 1, label = labelOf(frame), id = (this.isHead(number) ? ';' : '') + label;
 
-		this.names.push(name);
-		this.kinds.push(kind);
-		this.files.push(file);
-		this.lines.push(line);
-		this.modules.push(module);
-		const key = `${kind <= LAST_HEAD ? 'head' : 'code'};${label}`;
-
-		if (!this.functions.has(key)) {
-			this.functions.set(key, this.firstOf.length);
+		if (!this.functions.has(id)) {
+			this.functions.set(id, this.firstOf.length);
 			this.firstOf.push(number);
 			this.labels.push(label);
 		}
-		this.functionOf.push(this.functions.get(key));
+		this.functionOf.push(this.functions.get(id));
+		this.keys?.set(keyOf(frame), number);
 		return number;
+	}
+
+	label(frame) {
+		return this.labels[this.functionOf[frame]];
 	}
 
 	/* Returns how much a function changed, from -1 to 1: of a range that is compared with another; else 0. */
@@ -73,15 +56,11 @@ export class Frames {
 		return this.isHead(frame) ? 0 : this.changes?.get(this.label(frame)) ?? 0;
 	}
 
-	label(frame) {
-		return this.labels[this.functionOf[frame]];
-	}
-
 	/* Returns the frame as folded text has it, with its place. */
 	text(frame) {
-		const file = this.files[frame], line = this.lines[frame], place = file && line ? `${file}:${line}` : file;
+		const {name, kind, file, line} = this.all[frame];
 
-		return `${this.names[frame]}${place && ` (${place})`}${SUFFIXES[KINDS[this.kinds[frame]]] || ''}`;
+		return labelOf({name: file ? `${name} (${file}${line ? `:${line}` : ''})` : name, kind});
 	}
 
 	/* Returns the label by which a function is found: those of heads begin with `;`, which no name has. */
@@ -91,63 +70,51 @@ export class Frames {
 
 	/* Returns the function with that label, or -1. */
 	find(label) {
-		return this.functions.get(label[0] === ';' ? `head${label}` : `code;${label}`) ?? -1;
+		return this.functions.get(label) ?? -1;
 	}
 
 	/* Returns whether the frame says whose stacks those below are; it is no function then. */
 	isHead(frame) {
-		return this.kinds[frame] <= LAST_HEAD;
+		return HEADS.includes(this.all[frame].kind);
 	}
 }
 
 export class Profile {
-	/* `depth` and `self` are columns of one length; `meta` is what is known of the whole. */
+	/* `frame`, `depth`, `self` and `gone`, if there is one, are columns of one length; `meta` is what is known of the whole.
+	 * `gone` has own weights of another profile: where this one has nothing they are drawn, but not counted. */
 	constructor(frames, columns, meta) {
-		this.frames = frames;
-		this.frame = columns.frame;
-		this.depth = columns.depth;
-		this.self = columns.self;
-		this.meta = meta;
-		this.count = this.frame.length;
-		this.sum();
-	}
-
-	/* Fills in each node's parent, the node behind its subtree, and its total. */
-	sum() {
-		const {count, depth} = this, open = [];
-		const end = this.end = new Uint32Array(count), parent = this.parent = new Int32Array(count);
-		const total = this.total = Float64Array.from(this.self);
-		let top = -1, deepest = 0;
-		const close = (before, until) => {
-			for (; top >= before; top--) {
-				end[open[top]] = until;
-				if (top > 0)
-					total[open[top - 1]] += total[open[top]];
-			}
-		};
+		Object.assign(this, {frames, meta}, columns);
+		const count = this.count = this.frame.length, {depth, self, gone} = this, open = [];
+		const end = this.end = new Uint32Array(count), parent = this.parent = new Int32Array(count).fill(-1);
 
 		for (let node = 0; node < count; node++) {
-			const d = depth[node];
-
-			close(d, node);
-			parent[node] = d ? open[d - 1] : -1;
-			open[top = d] = node;
-			if (d > deepest)
-				deepest = d;
+			end[node] = node + 1;
+			open[depth[node]] = node;
+			if (node)
+				parent[node] = open[depth[node] - 1];
 		}
-		close(0, count);
-		this.height = deepest + 1;
-		this.weight = count ? total[0] : 0;
+		for (let node = count - 1; node > 0; node--)
+			end[parent[node]] = Math.max(end[parent[node]], end[node]);
+		const total = this.total = this.sum(self);
+
+		this.wide = gone ? this.sum(self.map((own, node) => total[node] ? own : gone[node])) : total;
+		this.weight = total[0];
+	}
+
+	/* Returns each node's weight with that of all below it. */
+	sum(self) {
+		const total = new Float64Array(self);
+
+		for (let node = this.count - 1; node > 0; node--)
+			total[this.parent[node]] += total[node];
+		return total;
 	}
 
 	/* Returns each node's weight on CPUs, if the profile tells that and the rest apart; else null. */
 	get hot() {
-		if (this.heat === undefined) {
-			const f = this.frames.find(ON_CPU), self = this.self.map((own, node) => this.functionOf(node) === f ? own : 0);
+		const f = this.frames.find(ON_CPU);
 
-			this.heat = f < 0 ? null : new Profile(this.frames, {frame: this.frame, depth: this.depth, self}, {}).total;
-		}
-		return this.heat;
+		return f < 0 ? null : this.heat ??= this.sum(this.self.map((own, node) => this.functionOf(node) === f ? own : 0));
 	}
 
 	/* The largest own weight of a node. */
@@ -156,11 +123,16 @@ export class Profile {
 	}
 
 	label(node) {
-		return node ? this.frames.label(this.frame[node]) : 'all';
+		return labelOf(this.of(node));
 	}
 
 	functionOf(node) {
 		return node ? this.frames.functionOf[this.frame[node]] : -1;
+	}
+
+	/* Returns the frame of a node. */
+	of(node) {
+		return node ? this.frames.all[this.frame[node]] : ROOT;
 	}
 
 	/* Returns the nodes from the root's child to `node`. */
@@ -180,9 +152,14 @@ export class Profile {
 		return nodes;
 	}
 
+	/* Returns the numbers of the frames from the root's child to `node`. */
+	stack(node) {
+		return this.path(node).map((at) => this.frame[at]);
+	}
+
 	/* Returns the path of a node by names, which another profile may have, too. */
 	names(node) {
-		return this.path(node).map((at) => this.frames.text(this.frame[at]));
+		return this.stack(node).map((frame) => this.frames.text(frame));
 	}
 
 	/* Returns the node with that path, or the last one on the way that is there; lines may be others. */
@@ -223,12 +200,12 @@ export class Profile {
 			.sort((a, b) => b.total - a.total || b.self - a.self || a.function - b.function);
 	}
 
-	/* Returns the nodes of a function that lie in no other node of it. */
-	outermost(f) {
+	/* Returns the nodes at or below `from` whose function is one of these, and that lie in no other such node. */
+	outermost(isOne, from = 0) {
 		const nodes = [];
 
-		for (let node = 1; node < this.count;) {
-			const found = this.functionOf(node) === f;
+		for (let node = from; node < this.end[from];) {
+			const found = isOne(this.functionOf(node));
 
 			if (found)
 				nodes.push(node);
@@ -239,19 +216,8 @@ export class Profile {
 
 	/* Returns the weight of the stacks at or below `from` that have a function of `matches`, each once. */
 	matched(matches, from = 0) {
-		let weight = 0;
+		const isOne = (f) => matches[f] === 1, isIn = this.path(from).some((node) => isOne(this.functionOf(node)));
 
-		for (let at = from; at > 0; at = this.parent[at]) {
-			if (matches[this.functionOf(at)])
-				return this.total[from]; /* all of them have it on their way */
-		}
-		for (let node = from; node < this.end[from];) {
-			const found = node > 0 && matches[this.functionOf(node)];
-
-			if (found)
-				weight += this.total[node];
-			node = found ? this.end[node] : node + 1;
-		}
-		return weight;
+		return isIn ? this.total[from] : this.outermost(isOne, from).reduce((sum, node) => sum + this.total[node], 0);
 	}
 }

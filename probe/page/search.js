@@ -1,16 +1,13 @@
 /* A worker: which of some names match a regular expression. The page ends it when it takes too long. */
 let names = [];
 
-postMessage({ready: true});
-
 onmessage = ({data}) => {
-	if (data.names)
-		names = data.names;
+	names = data.names ?? names;
 	try {
 		const pattern = new RegExp(data.pattern, data.flags);
 
-		postMessage({number: data.number, matches: Uint8Array.from(names, (name) => pattern.test(name))});
+		postMessage({matches: Uint8Array.from(names, (name) => pattern.test(name))});
 	} catch (error) {
-		postMessage({number: data.number, error: error.message});
+		postMessage({error: error.message});
 	}
 };

@@ -1,175 +1,120 @@
 /* A profile as tables and as a tree of elements: what a screen reader reads, and what sorts. */
-import {amount, error, make, named, percent} from './words.js';
+import {amount, error, fill, get, goneWords, make, named, nameButton, number, onKeys, percent, redraw, rove, sortable} from './words.js';
+import {openFunction, zoom} from './panel.js';
 
 const SHOWN = 1000; /* rows of a table; the rest is told as a number */
 
+/* --- functions --- */
+
+const KEYS = ['self', 'total', 'name'];
+
+let by = 'self', listed = null;
+
 /* Shows the functions of a profile with their own and their whole weight. */
-export class FunctionTable {
-	constructor(element, {onChoose}) {
-		Object.assign(this, {element, onChoose, by: 'self'});
-		element.addEventListener('click', (event) => {
-			const sort = event.target.closest('[data-by]'), choose = event.target.closest('[data-function]');
-
-			if (sort) {
-				this.by = sort.dataset.by;
-				this.draw();
-			} else if (choose) {
-				this.onChoose(Number(choose.dataset.function));
-			}
-		});
-	}
-
-	show(profile, matches) {
-		Object.assign(this, {profile, matches, rows: profile.table()});
-		this.draw();
-	}
-
-	draw() {
-		const {profile, matches, by} = this, {frames, meta, weight} = profile;
-		const name = (row) => frames.labels[row.function], focused = document.activeElement?.dataset ?? {};
-		const rows = this.rows.filter((row) => !matches || matches[row.function]).sort((a, b) => by === 'name'
-			? (name(a) < name(b) ? -1 : 1) : b[by] - a[by] || b.total - a.total);
-		const head = [['self', 'Self'], ['total', 'Total'], ['name', 'Function']].map(([key, title]) => make('th', {
-			scope: 'col', 'aria-sort': key !== by ? 'none' : key === 'name' ? 'ascending' : 'descending',
-		}, make('button', {type: 'button', className: 'sort', 'data-by': key}, title)));
-		const cell = (value) => make('td', {className: 'value'},
-			`${percent(value, weight)}${error(value, weight, meta)}`, make('small', {}, ` ${amount(value, meta.unit)}`));
-		const body = rows.slice(0, SHOWN).map((row) => make('tr', {}, cell(row.self), cell(row.total),
-			make('td', {className: 'text'}, make('button', {type: 'button', className: 'name', 'data-function': row.function},
-				named(name(row))))));
-
-		this.element.replaceChildren(make('table', {},
-			make('caption', {}, `Functions of ${meta.title}`), make('thead', {}, make('tr', {}, ...head)),
-			make('tbody', {}, ...body)));
-		const again = focused.by ? `[data-by=${focused.by}]` : focused.function ? `[data-function="${focused.function}"]` : '';
-
-		if (again)
-			this.element.querySelector(again)?.focus({preventScroll: true});
-		if (rows.length > SHOWN)
-			this.element.append(make('p', {}, `${rows.length - SHOWN} more functions: search for them.`));
-	}
+export function showFunctions(profile, matches) {
+	listed = {profile, matches, all: profile.table()};
+	redraw(drawFunctions);
 }
 
-/* Shows a profile as a tree that opens node by node: the arrow keys move, Enter zooms. */
-export class Tree {
-	constructor(element, {onChoose}) {
-		Object.assign(this, {element, onChoose});
-		element.setAttribute('role', 'tree');
-		element.addEventListener('keydown', (event) => this.key(event));
-		element.addEventListener('click', (event) => {
-			const item = event.target.closest('[role=treeitem]');
+function drawFunctions() {
+	const {profile: {frames, meta, weight}, matches, all} = listed;
+	const name = (row) => frames.labels[row.function];
+	const rows = all.filter((row) => !matches || matches[row.function]).sort((a, b) => by === 'name'
+		? (name(a) < name(b) ? -1 : 1) : b[by] - a[by] || b.total - a.total);
+	const cell = (value) => [`${percent(value, weight)}${error(value, weight, meta)}`, make('small', {}, ` ${amount(value, meta.unit)}`)];
 
-			if (item) {
-				this.toggle(item);
-				this.focus(item);
-			}
-		});
-	}
-
-	show(profile, top) {
-		this.profile = profile;
-		this.element.setAttribute('aria-label', `Frames of ${profile.meta.title}`);
-		this.element.replaceChildren(this.item(top, 1));
-		this.element.firstChild.tabIndex = 0;
-		this.openWhile(this.element.firstChild);
-	}
-
-	/* Opens nodes as long as each has one child alone, or nearly all of its weight in one. */
-	openWhile(item) {
-		for (let at = item; at;) {
-			this.open(at);
-			const {node, group} = at, [first] = group?.children || [];
-
-			at = first && this.profile.total[first.node] >= 0.9 * this.profile.total[node] ? first : null;
-		}
-	}
-
-	item(node, level) {
-		const {profile} = this, {meta} = profile, total = profile.total[node];
-		const name = node ? named(profile.label(node)) : 'all';
-		const item = make('li', {tabIndex: -1, role: 'treeitem', 'aria-level': level},
-			make('span', {className: 'row'}, make('span', {className: 'value'},
-				`${percent(total, profile.weight)} `), name,
-			make('small', {}, ` ${amount(total, meta.unit)}, self ${amount(profile.self[node], meta.unit)}`)));
-
-		item.node = node;
-		if (profile.end[node] > node + 1)
-			item.setAttribute('aria-expanded', 'false');
-		return item;
-	}
-
-	open(item) {
-		const level = Number(item.getAttribute('aria-level'));
-
-		if (item.getAttribute('aria-expanded') !== 'false')
-			return;
-		item.setAttribute('aria-expanded', 'true');
-		const children = this.profile.children(item.node).sort((a, b) => this.profile.total[b] - this.profile.total[a]);
-
-		item.group = make('ul', {role: 'group'}, ...children.slice(0, SHOWN).map((node) => this.item(node, level + 1)));
-		if (children.length > SHOWN)
-			item.group.append(make('li', {role: 'none'}, `${children.length - SHOWN} more`));
-		item.append(item.group);
-	}
-
-	close(item) {
-		item.group?.remove();
-		item.group = null;
-		item.setAttribute('aria-expanded', 'false');
-	}
-
-	toggle(item) {
-		if (item.getAttribute('aria-expanded') === 'true')
-			this.close(item);
-		else
-			this.open(item);
-	}
-
-	/* {profile, node} of the element that has the focus, or had it last. */
-	get chosen() {
-		return {profile: this.profile, node: this.element.querySelector('[tabindex="0"]')?.node ?? 0};
-	}
-
-	focus(item) {
-		this.element.querySelectorAll('[tabindex="0"]').forEach((other) => { other.tabIndex = -1; });
-		item.tabIndex = 0;
-		item.focus();
-	}
-
-	key(event) {
-		const item = event.target.closest('[role=treeitem]'), isOpen = item?.getAttribute('aria-expanded');
-		const all = Array.from(this.element.querySelectorAll('[role=treeitem]')), at = all.indexOf(item);
-		const parent = item?.parentNode.closest('[role=treeitem]');
-		let to = null;
-
-		switch (event.key) {
-		case 'ArrowDown':
-			to = all[at + 1];
-			break;
-		case 'ArrowUp':
-			to = all[at - 1];
-			break;
-		case 'ArrowRight':
-			if (isOpen === 'false')
-				this.open(item);
-			else
-				to = item.group?.firstChild;
-			break;
-		case 'ArrowLeft':
-			if (isOpen === 'true')
-				this.close(item);
-			else
-				to = parent;
-			break;
-		case 'Enter':
-			this.onChoose(this.profile, item.node);
-			break;
-		default:
-			return;
-		}
-		if (to)
-			this.focus(to);
-		event.preventDefault();
-		event.stopPropagation();
-	}
+	fill(get('#functions table'), `Functions of ${meta.title}`,
+		['Self', 'Total', 'Function'].map((title, i) => sortable(title, KEYS[i], i < 2 ? 'value' : 'text', by, i > 1, sort)),
+		rows.slice(0, SHOWN).map((row) => [cell(row.self), cell(row.total), [nameButton(name(row), () => openFunction(row.function), {'data-function': row.function})]]));
+	get('#functions p').textContent = rows.length > SHOWN ? `${number(rows.length - SHOWN)} more functions: search for them.` : '';
 }
+
+function sort(key) {
+	by = key;
+	redraw(drawFunctions);
+}
+
+/* --- the tree: it opens node by node; the arrow keys move, Enter zooms --- */
+
+const tree = get('#tree');
+let shown = null;
+
+/* Shows the tree anew from a node on; but not for an `isUpdate` while somebody reads in it. */
+export function showTree(profile, top, isUpdate) {
+	const isRead = tree.contains(document.activeElement);
+
+	if (isRead && isUpdate)
+		return;
+	shown = profile;
+	tree.ariaLabel = `Frames of ${profile.meta.title}`;
+	tree.replaceChildren(itemOf(top, 1));
+	tree.firstChild.tabIndex = 0;
+	for (let at = tree.firstChild; at;) { /* as long as a node has one child alone, or nearly all of its weight in one */
+		open(at);
+		const first = at.group?.firstChild;
+
+		at = first && shown.total[first.node] >= 0.9 * shown.total[at.node] ? first : null;
+	}
+	if (isRead)
+		tree.firstChild.focus();
+}
+
+function itemOf(node, level) {
+	const {meta, total, self, weight} = shown;
+	const item = make('li', {tabIndex: -1, role: 'treeitem', ariaLevel: level},
+		make('span', {className: 'row'}, make('span', {className: 'value'}, `${percent(total[node], weight)} `), named(shown.label(node)),
+			make('small', {}, ` ${goneWords(shown, node) || `${amount(total[node], meta.unit)}, self ${amount(self[node], meta.unit)}`}`)));
+
+	item.node = node;
+	if (shown.end[node] > node + 1)
+		item.ariaExpanded = 'false';
+	return item;
+}
+
+function open(item) {
+	if (item.ariaExpanded !== 'false')
+		return;
+	const children = shown.children(item.node).sort((a, b) => shown.wide[b] - shown.wide[a]);
+
+	item.ariaExpanded = 'true';
+	item.group = make('ul', {role: 'group'}, ...children.slice(0, SHOWN).map((node) => itemOf(node, Number(item.ariaLevel) + 1)));
+	if (children.length > SHOWN)
+		item.group.append(make('li', {role: 'none'}, `${children.length - SHOWN} more`));
+	item.append(item.group);
+}
+
+function close(item) {
+	item.group.remove();
+	item.group = null;
+	item.ariaExpanded = 'false';
+}
+
+/* Returns {profile, node} of the element that has the focus, or had it last. */
+export const chosenInTree = () => ({profile: shown, node: tree.querySelector('[tabindex="0"]')?.node ?? 0});
+
+tree.onclick = (event) => {
+	const item = itemAt(event);
+
+	if (!item)
+		return;
+	if (item.group)
+		close(item);
+	else
+		open(item);
+	rove(tree, item);
+};
+
+const itemAt = ({target}) => target.closest('[role=treeitem]');
+const move = (event, by) => {
+	const all = [...tree.querySelectorAll('[role=treeitem]')];
+
+	rove(tree, all[all.indexOf(itemAt(event)) + by]);
+};
+
+onKeys(tree, {
+	ArrowDown: (event) => move(event, 1),
+	ArrowUp: (event) => move(event, -1),
+	ArrowRight: (event) => itemAt(event).group ? move(event, 1) : open(itemAt(event)),
+	ArrowLeft: (event) => itemAt(event).group ? close(itemAt(event)) : rove(tree, itemAt(event).parentNode.closest('[role=treeitem]')),
+	Enter: (event) => zoom(shown.names(itemAt(event).node)),
+});

@@ -1,388 +1,307 @@
 /* Back in time: what history has of a probe, a range of that, and what changed in it. */
-import {getJson, partsOf} from './api.js';
+import {getJson, partsOf, query} from './api.js';
+import {inks} from './colours.js';
+import {openLabel} from './panel.js';
+import {alone} from './processes.js';
 import {labelOf} from './profile.js';
-import {amount, clock, isolate, make, named, number} from './words.js';
+import {lookBack, titleOf, whose} from './taking.js';
+import {view} from './view.js';
+import {amount, clock, clocks, facts, fill, get, isolate, make, named, nameButton, number, onKeys, options, say} from './words.js';
 
 const HEIGHT = 64, LATEST_S = 300, SHORTEST_S = 30, CLICK_PX = 4;
-const AGAINST = [['', 'nothing'], ['before', 'the time before'], ['3600', 'an hour before'], ['86400', 'a day before'],
-	['604800', 'a week before']];
-const SPANS = [['3600', 'hour'], ['21600', '6 hours'], ['86400', 'day'], ['604800', '7 days']];
-
+const WEEK = 604800, SPANS = [[3600, 'hour'], [21600, '6 hours'], [86400, 'day'], [WEEK, '7 days']];
 const EVENTS = 200, NEWS = 10; /* that are listed */
-const VALUES = ['Self', 'Total', 'All of it']; /* headings of columns with rates */
+const TOO_FEW = 'Too few windows to tell: six each are needed';
+
+const section = get('#history'), canvas = get('#history canvas'), changes = get('#history table');
+const field = Object.fromEntries(['span', 'against', 'rival'].map((name) => [name, get(`[name=${name}]`)]));
+const says = get('.range');
+
+let told = null, asked, asking, probe = ''; /* what is shown; what of; a probe that was chosen but isn't shown */
+let end = null; /* where somebody went back to; null: now */
+let marked = null; /* a range that isn't shown yet */
+let anchor = null; /* where somebody began to drag */
 
 const now = () => Date.now() / 1000;
+const span = () => Number(field.span.value);
+const probes = () => probe || view.probe;
+const range = () => marked ?? view;
+const whatOf = (name) => JSON.stringify([name, whose(view)]);
 
-/* Returns what chooses the stacks of a range: a process, or all of a name, of a container or of a pod. */
-export function whose({pids, of, group}) {
-	if (group)
-		return `${group === 'comm' ? 'comm' : 'container'}=${encodeURIComponent(of)}`;
-	return /^\d+$/.test(pids) ? `pid=${pids}` : '';
+field.span.append(...options(SPANS));
+field.against.append(...options([['', 'nothing'], ['before', 'the time before'], [3600, 'an hour before'], [86400, 'a day before'],
+	[WEEK, 'a week before']]));
+
+/* What is asked for: of two probes the first. */
+const one = () => partsOf(probes().split('+')[0]);
+
+/* --- what there is --- */
+
+/* Goes to where the range of a link is. */
+function meet() {
+	const back = now() - view.from;
+
+	if (told || !view.until)
+		return;
+	field.span.value = SPANS.find(([value]) => value >= back)?.[0] ?? WEEK;
+	if (back > WEEK)
+		end = Number(view.until);
 }
 
-/* Returns the range that a range is compared with, and what chooses there if that is another process. */
-export function rangeBefore({from, until, against, rival, group}) {
-	const by = against === 'before' ? until - from : Number(against), key = /^\d+$/.test(rival) ? 'pid' : group || 'comm';
+/* Asks for what there is, up to now or to where somebody went back. */
+export async function loadTimeLine() {
+	const what = whatOf(probes());
 
-	return {from: from - by, until: until - by,
-		whose: rival && `before_${key === 'pod' ? 'container' : key}=${encodeURIComponent(rival)}`};
+	asking?.abort();
+	if (!section.open || section.hidden)
+		return;
+	meet();
+	const {signal} = asking = new AbortController(), until = end ?? now(), times = {from: until - span(), until};
+
+	try {
+		const windows = await alone(() => getJson(`/windows?${query({...one(), ...times, ...whose(view)})}`, {signal}));
+		const happened = await alone(() => getJson(`/events?${query(times)}`, {signal})).catch(() => ({events: [], left_out: 0}));
+
+		signal.throwIfAborted();
+		told = {...windows, ...happened, range: windows.range};
+		asked = what;
+		listEvents();
+		drawTimeLine();
+	} catch (error) {
+		signal.throwIfAborted();
+		told = null;
+		says.textContent = error.message;
+		canvas.width = 0; /* what it shows is of something else */
+	}
 }
 
-/* A rate with its unit: of samples the CPUs that they are; of what is held a weight. */
-function rate(value, {unit, period_ns, state}) {
-	return unit === 'samples' && period_ns ? `${(value * period_ns / 1e9).toFixed(3)} CPUs` : `${amount(value, unit)}${state ? '' : '/s'}`;
+function listEvents() {
+	const lines = told.events.slice(-EVENTS).reverse().map(({time, kind, text}) => make('li', {}, `${clock(time)} ${kind}: `, named(text)));
+	const more = told.left_out + told.events.length - lines.length;
+
+	get('.events ul').replaceChildren(...lines, ...more ? [make('li', {}, `and ${number(more)} before these`)] : []);
 }
 
-const grown = (was, is) => was ? `${is > was ? '+' : '−'}${(100 * Math.abs(is / was - 1)).toFixed(0)} %` : 'new';
-
-/* A change as what stands in a cell. */
-function changed({before: was, after: is, error, change}, meta) {
-	const sign = is > was ? '+' : '−';
-
-	return change ? [`${sign}${rate(Math.abs(is - was), meta)}${error ? ` ± ${rate(error, meta)}` : ''}`, make('small', {},
-		` ${rate(was, meta)} → ${rate(is, meta)}${was ? ` (${grown(was, is)})` : ''}`)]
-		: [make('small', {}, meta.state ? 'as it was' : 'within noise')];
+/* Something else is looked at. */
+export function timeLineFollows() {
+	marked = null;
+	probe = '';
+	field.against.value = view.against;
+	field.rival.value = view.rival;
+	if (view.source !== 'range' || asked !== whatOf(view.probe))
+		loadTimeLine();
+	else
+		drawTimeLine();
 }
 
-function functionButton({name, kind}) {
-	const label = labelOf(name, kind);
+/* Shows the times of a probe that is chosen. */
+export function setTimeLineProbe(name) {
+	probe = name;
+	loadTimeLine();
+}
 
-	return [make('button', {type: 'button', className: 'name', 'data-label': label}, named(label))];
+/* Goes back or on by halves of what is seen. */
+export function stepTimeLine(by) {
+	const to = (end ?? now()) + by * span() / 2;
+
+	end = to >= now() ? null : to;
+	loadTimeLine();
+}
+
+/* --- the picture --- */
+
+export function drawTimeLine() {
+	const width = canvas.clientWidth, scale = devicePixelRatio || 1;
+
+	if (!told || !width)
+		return;
+	const {from, until} = told.range, context = canvas.getContext('2d');
+	const rateOf = (row) => row.state ? row.weight : row.covered ? row.weight * (row.period_ns || 1) / row.covered : 0;
+	const most = Math.max(...told.windows.map(rateOf), 1e-9), x = (time) => (time - from) / (until - from) * width;
+	const box = (colour, alpha, ...place) => {
+		Object.assign(context, {fillStyle: colour, globalAlpha: alpha});
+		context.fillRect(...place);
+	};
+
+	Object.assign(canvas, {width: width * scale, height: HEIGHT * scale});
+	context.scale(scale, scale);
+	box(inks.narrow, 1, 0, HEIGHT - 1, width, 1); /* gaps stay as the ground is */
+	for (const row of told.windows) { /* times that a clock said twice are darker */
+		const height = Math.max(1, rateOf(row) / most * (HEIGHT - 4));
+
+		box(row.lost ? inks.bad : inks.link, 0.8, x(row.from), HEIGHT - height, Math.max(1, x(row.until) - x(row.from) - 0.5), height);
+	}
+	for (const {time, kind} of told.events) /* of processes at the top alone: there are many */
+		box(inks.narrow, 1, x(time), 0, 1, kind === 'target' ? 5 : HEIGHT);
+	if (range().until)
+		box(inks.match, 0.3, x(range().from), 0, Math.max(2, x(range().until) - x(range().from)), HEIGHT);
+	tell();
 }
 
 /* What a range has of rows: of each the part that is in it, as a row may be longer than the range. */
 function partOf(windows, from, until) {
 	const has = {covered: 0, load: 0, lost: 0, twice: 0, period_ns: 0};
-	let end = -Infinity;
+	let last = -Infinity;
 
-	for (const one of [...windows].sort((a, b) => a.from - b.from)) {
-		const begin = Math.max(one.from, from), stop = Math.min(one.until, until), length = one.until - one.from;
+	for (const row of [...windows].sort((a, b) => a.from - b.from)) {
+		const begin = Math.max(row.from, from), stop = Math.min(row.until, until), length = row.until - row.from;
 
 		if (stop <= begin)
 			continue;
 		const share = (stop - begin) / length;
 
-		has.covered += share * one.covered;
-		has.load += share * one.weight * (one.period_ns || 1);
-		has.lost += share * one.lost;
-		has.twice += Math.max(0, Math.min(stop, end) - begin) + share * Math.max(0, one.covered - length);
-		has.period_ns ||= one.period_ns;
-		end = Math.max(end, stop);
+		has.covered += share * row.covered;
+		has.load += share * row.weight * (row.period_ns || 1);
+		has.lost += share * row.lost;
+		has.twice += Math.max(0, Math.min(stop, last) - begin) + share * Math.max(0, row.covered - length);
+		has.period_ns ||= row.period_ns;
+		last = Math.max(last, stop);
 	}
 	return has;
 }
 
-export class TimeLine {
-	/* `view` has what is shown; onRange(probe, range, who) when another range is to be shown, onFunction(label) when a function
-	 * is. alone(work) makes room for a request, say(text) tells of what came. */
-	constructor(section, {view, onRange, onFunction, alone, say}) {
-		const part = (name) => section.querySelector(name), select = (name, of) =>
-			part(`[name=${name}]`).append(...of.map(([value, text]) => make('option', {value}, text)));
+/* Says what the range has, and what of it is missing. */
+function tell() {
+	const [from, until] = [range().until ? range() : told.range].flatMap((of) => [Number(of.from), Number(of.until)]);
+	const begin = Math.max(from, told.range.from), stop = Math.min(until, told.range.until), isIn = stop > begin;
+	const {covered, load, lost, twice, period_ns} = partOf(told.windows, begin, stop), gap = stop - begin - (covered - twice);
+	const state = told.windows.findLast((row) => row.state && row.until > begin && row.until <= stop);
+	const text = facts(
+		view.pids || view.thread ? isolate(String(query(whose(view))) ? titleOf(view) : 'all processes') : '',
+		clocks({from, until}),
+		!isIn ? 'outside of this time line' : state ? amount(state.weight, told.unit)
+			: covered ? rate(load / covered / (period_ns || 1), {unit: told.unit, period_ns}) : 'nothing was collected',
+		covered && gap > 1 && `${number(Math.round(gap))} s without`,
+		twice > 1 && `${number(Math.round(twice))} s twice: the clock was set back`,
+		lost && `${number(Math.ceil(lost))} samples lost`,
+		isIn && (from < begin - 1 || (end && until > stop + 1)) && 'a part of it is outside of this time line',
+	);
 
-		Object.assign(this, {section, view, onRange, onFunction, alone, say, end: null, told: null, chosen: null, probe: ''});
-		this.canvas = part('canvas');
-		this.text = part('.range');
-		this.changes = part('table');
-		select('span', SPANS);
-		select('against', AGAINST);
-		part('[name=against]').value = view.against;
-		part('[name=rival]').value = view.rival;
-		section.addEventListener('toggle', () => section.open && this.load());
-		part('[name=span]').onchange = () => this.load();
-		part('[name=against]').onchange = part('[name=rival]').onchange = () => this.take();
-		section.addEventListener('click', ({target}) => {
-			const {step, label, pids, of, do: what} = target.closest('button')?.dataset ?? {};
+	if (says.textContent !== text)
+		says.textContent = text;
+}
 
-			if (step)
-				this.step(Number(step));
-			else if (what)
-				this.listUnusual().catch((error) => this.say(error.message, true));
-			else if (pids)
-				this.showUnusual(pids, of);
-			else if (label)
-				this.onFunction(label);
-		});
-		this.canvas.addEventListener('keydown', (event) => this.key(event));
-		this.canvas.addEventListener('pointerdown', (event) => this.drag(event));
-		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
-		new ResizeObserver(() => this.draw()).observe(this.canvas);
-	}
+/* --- choosing --- */
 
-	get span() {
-		return Number(this.section.querySelector('[name=span]').value);
-	}
+function timeAt(x) {
+	const box = canvas.getBoundingClientRect(), {from, until} = told.range;
 
-	get probes() {
-		return this.probe || this.view.probe;
-	}
+	return from + Math.min(1, Math.max(0, (x - box.left) / box.width)) * (until - from);
+}
 
-	/* The one of two probes whose times are shown, as a part of a query. */
-	get one() {
-		const {name, view} = partsOf(this.probes.split('+')[0]);
+function choose(from, until) {
+	marked = {from: Number(from.toFixed(3)), until: Number(until.toFixed(3))};
+	drawTimeLine();
+}
 
-		return view ? `${name}&${view}` : name;
-	}
+canvas.onpointerdown = ({button, pointerId, clientX}) => {
+	if (!told || button)
+		return;
+	anchor = clientX;
+	canvas.setPointerCapture(pointerId);
+};
+canvas.onpointermove = ({clientX: x}) => anchor !== null && choose(timeAt(Math.min(anchor, x)), timeAt(Math.max(anchor, x)));
+canvas.onpointercancel = () => {
+	anchor = marked = null;
+	drawTimeLine();
+};
+canvas.onpointerup = ({clientX: x}) => {
+	if (anchor === null)
+		return;
+	if (Math.abs(x - anchor) < CLICK_PX) /* a click: what is there */
+		choose(timeAt(x) - LATEST_S / 2, timeAt(x) + LATEST_S / 2);
+	anchor = null;
+	take();
+};
 
-	/* What is marked: it goes into the view when it is shown. */
-	get range() {
-		return this.chosen ?? this.view;
-	}
+/* Moves the range by its length; with Shift its end by less. 0 shows it. */
+function move(event, by) {
+	if (!told || event.ctrlKey || event.altKey || event.metaKey)
+		return false;
+	const until = Number(range().until) || told.range.until, from = Number(range().from) || until - LATEST_S;
+	const length = event.shiftKey ? SHORTEST_S : until - from, to = Math.min(until + by * length, now());
 
-	/* Goes to where the range of a link is, if that is further back. */
-	meet() {
-		const {view, section} = this, back = now() - view.from;
+	if (event.shiftKey)
+		choose(from, Math.max(from + SHORTEST_S, to));
+	else
+		choose(to - length, to);
+	if (!by)
+		take();
+	else if (range().from < told.range.from)
+		stepTimeLine(-1);
+	else if (end && range().until > told.range.until)
+		stepTimeLine(1);
+	return true;
+}
 
-		if (this.told || !view.until || back < this.span)
-			return;
-		section.querySelector('[name=span]').value = SPANS.map(([span]) => span).find((span) => span >= view.until - view.from) ?? '604800';
-		if (back > this.span)
-			this.end = Math.min(Number(view.until) + this.span / 4, now());
-	}
+onKeys(canvas, {ArrowLeft: (event) => move(event, -1), ArrowRight: (event) => move(event, 1), Enter: (event) => move(event, 0)});
 
-	/* Asks for what there is, up to now or to where somebody went back. */
-	async load() {
-		const {section, view, probes: probe} = this, chosen = whose(view);
+function take() {
+	const {from, until} = range();
 
-		this.asking?.abort();
-		if (!section.open || section.hidden)
-			return;
-		this.meet();
-		const {signal} = this.asking = new AbortController(), until = this.end ?? now();
-		let told = null;
+	if (until)
+		lookBack(probes(), {from, until, against: field.against.value, rival: field.rival.value.trim()});
+}
 
-		try {
-			const windows = await this.alone(() => getJson(`/windows?probe=${this.one}&from=${until - this.span}`
-				+ `&until=${until}${chosen && `&${chosen}`}`, {signal}));
-			const happened = await this.alone(() => getJson(`/events?from=${until - this.span}&until=${until}`, {signal}))
-				.catch(() => ({events: [], left_out: 0}));
+section.ontoggle = () => section.open && loadTimeLine();
+field.span.onchange = () => loadTimeLine();
+field.against.onchange = field.rival.onchange = take;
+new ResizeObserver(drawTimeLine).observe(canvas);
 
-			told = {...windows, ...happened, range: windows.range};
-		} catch (error) {
-			if (!signal.aborted)
-				this.text.textContent = error.message;
-		}
-		if (signal.aborted)
-			return;
-		Object.assign(this, {told, asked: `${probe};${chosen}`});
-		if (told)
-			this.listEvents(told);
-		else
-			this.canvas.width = 0; /* what it shows is of something else */
-		this.draw();
-	}
+/* --- what changed --- */
 
-	listEvents({events, left_out}) {
-		const lines = events.slice(-EVENTS).reverse().map(({time, kind, text}) => make('li', {}, `${clock(time)} ${kind}: `, named(text)));
-		const more = left_out + events.length - lines.length;
+/* A rate with its unit: of samples the CPUs that they are; of what is held a weight. */
+function rate(value, {unit, period_ns, state}) {
+	return period_ns ? `${(value * period_ns / 1e9).toFixed(3)} CPUs` : `${amount(value, unit)}${state ? '' : '/s'}`;
+}
 
-		this.section.querySelector('ul').replaceChildren(...lines, ...more ? [make('li', {}, `and ${number(more)} before these`)] : []);
-	}
+const grown = (was, is) => !was ? 'new' : !is ? 'gone' : `${is > was ? '+' : '−'}${(100 * Math.abs(is / was - 1)).toFixed(0)} %`;
 
-	/* Something else is looked at. */
-	follow() {
-		const {view} = this;
+/* A change as what stands in a cell. */
+function changed({before: was, after: is, error, change}, meta) {
+	return change ? [`${is > was ? '+' : '−'}${rate(Math.abs(is - was), meta)}${error ? ` ± ${rate(error, meta)}` : ''}`,
+		make('small', {}, ` ${rate(was, meta)} → ${rate(is, meta)} (${grown(was, is)})`)]
+		: [make('small', {}, meta.state ? 'as it was' : 'within noise')];
+}
 
-		Object.assign(this, {chosen: null, probe: ''});
-		for (const name of ['against', 'rival'])
-			this.section.querySelector(`[name=${name}]`).value = view[name];
-		if (view.source !== 'range' || this.asked !== `${view.probe};${whose(view)}`)
-			this.load();
-		else
-			this.draw();
-	}
+/* Shows what was found, as a table, and says it. */
+function list(found, more, columns, rows) {
+	changes.hidden = false;
+	fill(changes, `${found}${more}.`, columns.map((title) => [title, /^(Self|Total|All)/.test(title) ? 'value' : 'text']), rows);
+	say(`${found}.`);
+}
 
-	step(by) {
-		const end = (this.end ?? now()) + by * this.span / 2;
+/* Lists the functions that changed; null: nothing is compared. */
+export function listChanges(answer) {
+	changes.hidden = true;
+	if (!answer)
+		return;
+	const {before, after, state, functions} = answer, meta = {...answer, period_ns: after.period_ns};
+	const found = answer.changed || answer.tells ? `${answer.changed || 'None'} of ${functions} functions changed beyond noise`
+		: state ? 'Nothing was held in one of the ranges' : TOO_FEW;
 
-		this.end = end >= now() ? null : end;
-		this.load();
-	}
+	list(found, `, compared with ${clocks(before)}${state ? '' : ` (${number(Math.round(before.covered))} s of it kept)`}`,
+		['Self', 'Total', 'Function'], answer.changes.map((row) => [changed(row.self, meta), changed(row.total, meta),
+			[nameButton(labelOf(row), () => openLabel(labelOf(row)))]]));
+}
 
-	/* --- the picture --- */
+/* Lists the processes that are unlike their own past, in the marked range or lately, and those that have none. */
+export async function listUnusual() {
+	const {from, until} = range(), shown = probes();
+	const answer = await alone(() => getJson(`/anomalies?${query({...one(), from, until})}`));
+	const {before, after, anomalies, abnormal, processes} = answer, meta = {...answer, period_ns: after.period_ns};
+	const row = ({pid, comm, container, pod}, more, ...cells) => {
+		const of = `[${pid}]${comm}`;
 
-	draw() {
-		const {canvas, told, range} = this, width = canvas.clientWidth, scale = devicePixelRatio || 1;
+		return [[nameButton(of, () => lookBack(shown, {from: after.from, until: after.until, against: 'before'}, {pids: String(pid), of})), make('small', {}, ' ', named(facts(container ?? pod, ...more)))],
+			...cells];
+	};
+	const quota = ({cpus, used_after: used} = {}) => cpus && `${used === undefined ? '' : `${(100 * used).toFixed(0)} % of its `}${number(cpus)} CPUs`;
+	const most = (of) => [named(labelOf(of)), ' ', ...changed(of.self.change ? of.self : of.total, meta)];
 
-		if (!told || !width)
-			return;
-		const {from, until} = told.range, context = canvas.getContext('2d'), style = getComputedStyle(canvas);
-		const rateOf = (one) => one.state ? one.weight : one.covered ? one.weight * (one.period_ns || 1) / one.covered : 0;
-		const most = Math.max(...told.windows.map(rateOf), 1e-9), x = (time) => (time - from) / (until - from) * width;
-
-		Object.assign(canvas, {width: width * scale, height: HEIGHT * scale});
-		context.scale(scale, scale);
-		context.fillStyle = style.getPropertyValue('--narrow'); /* gaps stay as the ground is */
-		context.fillRect(0, HEIGHT - 1, width, 1);
-		context.globalAlpha = 0.8; /* times that a clock said twice are darker */
-		for (const one of told.windows) {
-			const height = Math.max(1, rateOf(one) / most * (HEIGHT - 4));
-
-			context.fillStyle = style.getPropertyValue(one.lost ? '--bad' : '--link');
-			context.fillRect(x(one.from), HEIGHT - height, Math.max(1, x(one.until) - x(one.from) - 0.5), height);
-		}
-		context.globalAlpha = 1;
-		context.fillStyle = style.getPropertyValue('--narrow');
-		for (const {time, kind} of told.events) /* of processes at the top alone: there are many */
-			context.fillRect(x(time), 0, 1, kind === 'target' ? 5 : HEIGHT);
-		context.globalAlpha = 0.3;
-		context.fillStyle = style.getPropertyValue('--match');
-		if (range.until)
-			context.fillRect(x(range.from), 0, Math.max(2, x(range.until) - x(range.from)), HEIGHT);
-		this.tell();
-	}
-
-	/* Says what the range has, and what of it is missing. */
-	tell() {
-		const {told, view} = this, range = this.range.until ? this.range : told.range, from = Number(range.from), until = Number(range.until);
-		const begin = Math.max(from, told.range.from), end = Math.min(until, told.range.until), words = [`${clock(from)} – ${clock(until)}`];
-		const {covered, load, lost, twice, period_ns} = partOf(told.windows, begin, end), gap = end - begin - (covered - twice);
-		const state = told.windows.findLast((one) => one.state && one.until > begin && one.until <= end);
-
-		if (end <= begin)
-			words.push('outside of this time line');
-		else
-			words.push(state ? amount(state.weight, told.unit) : covered ? rate(load / covered / (period_ns || 1), {unit: told.unit, period_ns}) : 'nothing was collected');
-		if (covered && gap > 1)
-			words.push(`${number(Math.round(gap))} s without`);
-		if (twice > 1)
-			words.push(`${number(Math.round(twice))} s twice: the clock was set back`);
-		if (lost)
-			words.push(`${number(Math.ceil(lost))} samples lost`);
-		if (end > begin && (from < begin - 1 || (this.end && until > end + 1)))
-			words.push('a part of it is outside of this time line');
-		if (view.pids)
-			words.unshift(whose(view) ? isolate(view.of || view.pids) : 'all processes');
-		const text = words.join(' · ');
-
-		if (this.text.textContent !== text)
-			this.text.textContent = text;
-	}
-
-	/* --- choosing --- */
-
-	timeAt(event) {
-		const box = this.canvas.getBoundingClientRect(), {from, until} = this.told.range;
-
-		return from + Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)) * (until - from);
-	}
-
-	drag(event) {
-		if (!this.told || event.button)
-			return;
-		const {canvas} = this, anchor = this.timeAt(event), move = (to) => this.choose(Math.min(anchor, to), Math.max(anchor, to));
-		const leave = () => {
-			canvas.onpointermove = canvas.onpointerup = canvas.onpointercancel = null;
-		};
-
-		canvas.setPointerCapture(event.pointerId);
-		canvas.onpointermove = (more) => move(this.timeAt(more));
-		canvas.onpointercancel = () => {
-			leave();
-			this.chosen = null;
-			this.draw();
-		};
-		canvas.onpointerup = (end) => {
-			leave();
-			if (Math.abs(end.clientX - event.clientX) < CLICK_PX) /* a click: what is there */
-				this.choose(anchor - LATEST_S / 2, anchor + LATEST_S / 2);
-			this.take();
-		};
-		move(anchor);
-	}
-
-	choose(from, until) {
-		this.chosen = {from: Math.round(1000 * from) / 1000, until: Math.round(1000 * until) / 1000};
-		this.draw();
-	}
-
-	/* Arrows move the range by its length; with Shift its end. Enter shows it. */
-	key(event) {
-		const {told} = this, by = {ArrowLeft: -1, ArrowRight: 1}[event.key];
-
-		if (!told || event.ctrlKey || event.altKey || event.metaKey || (!by && event.key !== 'Enter'))
-			return;
-		event.preventDefault();
-		event.stopPropagation();
-		const until = Number(this.range.until) || told.range.until, from = Number(this.range.from) || until - LATEST_S;
-		const length = event.shiftKey ? SHORTEST_S : until - from, to = Math.min(until + (by ?? 0) * length, now());
-
-		if (event.shiftKey)
-			this.choose(from, Math.max(from + SHORTEST_S, to));
-		else
-			this.choose(to - length, to);
-		if (!by)
-			this.take();
-		else if (this.range.from < told.range.from)
-			this.step(-1);
-		else if (this.end && this.range.until > told.range.until)
-			this.step(1);
-	}
-
-	take() {
-		const {from, until} = this.range;
-
-		if (until)
-			this.onRange(this.probes, {from, until, ...Object.fromEntries(['against', 'rival']
-				.map((name) => [name, this.section.querySelector(`[name=${name}]`).value.trim()]))});
-	}
-
-	/* --- what changed --- */
-
-	/* Lists the functions that changed; null: nothing is compared. */
-	list(told) {
-		const {changes} = this;
-
-		changes.hidden = !told;
-		if (!told)
-			return;
-		const {before, after} = told, meta = {...told, period_ns: after.period_ns}, of = `of ${told.functions} functions changed beyond noise`;
-		const says = told.changed ? `${told.changed} ${of}` : told.tells ? `None ${of}` : told.state ? 'Nothing was held in one of the ranges'
-			: 'Too few windows to tell: six each are needed';
-		this.fill(`${says}, compared with ${clock(before.from)} – ${clock(before.until)}${told.state ? '' : ` (${number(Math.round(before.covered))} s of it kept)`}.`,
-			['Self', 'Total', 'Function'], told.changes.map((one) => [changed(one.self, meta), changed(one.total, meta), functionButton(one)]));
-		this.say(`${says}.`);
-	}
-
-	/* Lists the processes that are unlike their own past, in the marked range or lately, and those that have none. */
-	async listUnusual() {
-		const {from, until} = this.range, query = until ? `&from=${Number(from)}&until=${Number(until)}` : '', {probes} = this;
-		const told = await this.alone(() => getJson(`/anomalies?probe=${this.one}${query}`)), {before, after} = told;
-		const meta = {...told, period_ns: after.period_ns}, of = `of ${told.processes} processes are unlike their past`;
-		const says = told.tells ? `${told.abnormal || 'None'} ${of}` : 'Too few windows to tell: six each are needed';
-		const row = ({pid, comm, container, pod}, facts, ...cells) => {
-			const name = `[${pid}]${comm}`;
-
-			return [[make('button', {type: 'button', className: 'name', 'data-pids': pid, 'data-of': name}, named(name)),
-				make('small', {}, ' ', named([container ?? pod, ...facts].filter(Boolean).join(', ')))], ...cells];
-		};
-		const quota = ({cpus, used_after} = {}) => cpus && (used_after === undefined ? `${number(cpus)} CPUs`
-			: `${(100 * used_after).toFixed(0)} % of its ${number(cpus)} CPUs`);
-
-		this.lately = {probes, from: after.from, until: after.until};
-		this.changes.hidden = false;
-		this.fill(`${says}: ${clock(after.from)} – ${clock(after.until)}, compared with ${clock(before.from)} – ${clock(before.until)}.`,
-			['Process', 'All of it', 'What changed most in it'], [
-				...told.anomalies.map((one) => row(one, [one.silent && 'silent now', quota(one.cgroup)], changed(one.rate, meta),
-					one.changes.slice(0, 1).flatMap(({name, kind, self, total}) => {
-						const {before: was, after: is} = self.change ? self : total;
-
-						return [named(labelOf(name, kind)), make('small', {}, ` ${grown(was, is)}`)];
-					}))),
-				...told.new.slice(0, NEWS).map((one) => row(one, ['new'], [rate(one.rate, meta)], [])),
-			]);
-		this.say(`${says}.`);
-	}
-
-	showUnusual(pids, of) {
-		const {probes, from, until} = this.lately;
-
-		this.onRange(probes, {from, until, against: 'before', rival: ''}, {pids, of});
-	}
-
-	fill(caption, heads, rows) {
-		this.changes.replaceChildren(make('caption', {}, caption),
-			make('thead', {}, make('tr', {}, ...heads.map((text) => make('th', {scope: 'col'}, text)))),
-			make('tbody', {}, ...rows.map((cells) => make('tr', {}, ...cells.map((cell, i) =>
-				make('td', {className: VALUES.includes(heads[i]) ? 'value' : 'text'}, ...cell))))));
-	}
+	list(answer.tells ? `${abnormal || 'None'} of ${processes} processes are unlike their past` : TOO_FEW,
+		`: ${clocks(after)}, compared with ${clocks(before)}`, ['Process', 'All of it', 'What changed most in it'], [
+			...anomalies.map((it) => row(it, [it.silent && 'silent now', quota(it.cgroup)], changed(it.rate, meta), it.changes.slice(0, 1).flatMap(most))),
+			...answer.new.slice(0, NEWS).map((it) => row(it, ['new'], [rate(it.rate, meta)], [])),
+		]);
 }

@@ -1,34 +1,43 @@
 /* What the user looks at, as the part of the address behind `#`: a link has the whole view, by names. */
-const LISTS = {zoom: ';', steps: ';'};
-
-export const DEFAULTS = {
+const DEFAULTS = {
 	probe: '', pids: '', of: '', source: '', seconds: '10', tab: 'graph', zoom: [], q: '', steps: [], colour: 'kind',
-	icicle: '', function: '', from: '', until: '', against: '', rival: '', group: '',
+	icicle: '', function: '', from: '', until: '', against: '', rival: '', group: '', thread: '',
 };
 
-/* Returns the view of a fragment; what it doesn't have is as by default. */
-export function readView(fragment) {
-	const view = structuredClone(DEFAULTS);
+export const view = {};
 
-	for (const part of fragment.replace(/^#/, '').split('&')) {
-		const [key, ...rest] = part.split('='), text = rest.join('=');
+/* Reads the address; what it doesn't have is as by default. */
+export function readView() {
+	Object.assign(view, DEFAULTS);
+	for (const part of location.hash.slice(1).split('&')) {
+		const [key, text = ''] = part.split('=');
 
 		try {
-			if (key in LISTS)
-				view[key] = text ? text.split(LISTS[key]).map(decodeURIComponent) : [];
+			if (Array.isArray(view[key]))
+				view[key] = text ? text.split(';').map(decodeURIComponent) : [];
 			else if (key in view)
 				view[key] = decodeURIComponent(text);
 		} catch { /* no such text can be decoded */ }
 	}
-	view.steps = view.steps.map((step) => ({op: step.slice(0, step.indexOf(':')), label: step.slice(step.indexOf(':') + 1)}))
-		.filter((step) => ['hide', 'only', 'without', 'collapse', 'recursion'].includes(step.op));
-	return view;
+	view.steps = view.steps.filter((step) => /^(hide|only|without|collapse|recursion):/.test(step));
 }
 
-export function writeView(view) {
-	const values = {...view, steps: view.steps.map(({op, label}) => `${op}:${label}`)};
+/* A step of the view, `op:label`, as what it does. */
+export function stepOf(step) {
+	const [op, ...label] = step.split(':');
 
-	return '#' + Object.keys(DEFAULTS).filter((key) => String(values[key]) !== String(DEFAULTS[key]))
-		.map((key) => `${key}=${key in LISTS ? values[key].map(encodeURIComponent).join(LISTS[key])
-			: encodeURIComponent(values[key])}`).join('&');
+	return {op, label: label.join(':')};
 }
+
+/* Writes the address. */
+export function keep() {
+	const parts = Object.keys(DEFAULTS).filter((key) => String(view[key]) !== String(DEFAULTS[key]))
+		.map((key) => `${key}=${[view[key]].flat().map(encodeURIComponent).join(';')}`);
+
+	const fragment = parts.length ? `#${parts.join('&')}` : '';
+
+	if (fragment !== location.hash)
+		history.replaceState(null, '', fragment || location.pathname);
+}
+
+readView();

@@ -1,24 +1,18 @@
 /* Texts for people: numbers with their units, names that are hostile, elements. */
-const CONTROL = /[\u0000-\u001f\u007f]/g, DOTS = '…';
+const CONTROL = /[\u0000-\u001f\u007f]/g;
 const SCALES = {
 	bytes: [1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']],
 	us: [1000, ['us', 'ms', 's', 'ks', 'Ms']],
 };
 
 /* Shows control bytes as pictures (U+2400…). */
-export function visible(name) {
-	return name.replace(CONTROL, (c) => c === '\u007f' ? '\u2421' : String.fromCharCode(0x2400 + c.charCodeAt(0)));
-}
+export const visible = (name) => name.replace(CONTROL, (c) => String.fromCharCode(0x2400 + Math.min(c.charCodeAt(0), 0x21)));
 
 /* Keeps letters that turn the direction of writing to this text. */
-export function isolate(text) {
-	return `\u2068${visible(text)}\u2069`;
-}
+export const isolate = (text) => `\u2068${visible(text)}\u2069`;
 
 /* Returns a name as folded text has it. */
-export function foldedName(name) {
-	return name.replace(CONTROL, ' ').replaceAll(';', ':');
-}
+export const foldedName = (name) => name.replace(CONTROL, ' ').replaceAll(';', ':');
 
 export function number(value) {
 	const [whole, fraction] = String(Math.round(100 * value) / 100).split('.'); /* the browser's own way takes 50 ms at first */
@@ -28,11 +22,7 @@ export function number(value) {
 
 /* Returns a value with its unit: of bytes and times in a scale that can be read. */
 export function amount(value, unit) {
-	const scale = SCALES[unit];
-
-	if (!scale)
-		return `${number(value)} ${unit}`;
-	const [base, names] = scale;
+	const [base, names] = SCALES[unit] ?? [Infinity, [unit]];
 	let step = 0;
 
 	for (; Math.abs(value) >= base && step < names.length - 1; step++)
@@ -40,38 +30,42 @@ export function amount(value, unit) {
 	return `${step ? value.toFixed(1) : number(value)} ${names[step]}`;
 }
 
-export function percent(part, whole) {
-	return whole ? `${(100 * part / whole).toFixed(2)} %` : '–';
-}
+export const percent = (part, whole) => whole ? `${(100 * part / whole).toFixed(2)} %` : '–';
 
 /*
  * Returns what a share is uncertain by, " ± 0.9": where each sample is drawn by itself, by the clock, the standard
  * deviation of a share of so many samples. (Not where the guard left some out: others stand for them.)
  */
 export function error(part, whole, meta) {
-	if (!meta.period_ns || !whole || meta.unit !== 'samples' || meta.left_out)
-		return '';
 	const share = part / whole;
 
-	return ` ± ${(100 * Math.sqrt(share * (1 - share) / whole)).toFixed(2)}`;
+	return meta.period_ns && whole && !meta.left_out ? ` ± ${(100 * Math.sqrt(share * (1 - share) / whole)).toFixed(2)}` : '';
+}
+
+/* Returns what is said of a node that only the range before has; '' of others. */
+export function goneWords({total, wide, frames, frame, meta}, node) {
+	return total[node] || !wide[node] ? ''
+		: `${frames.changeOf(frame[node]) < 0 ? 'gone' : 'not seen here, within noise'}: ${amount(wide[node], meta.unit)} before`;
 }
 
 export function clock(seconds) {
-	const date = new Date(1000 * seconds), two = (value) => String(value).padStart(2, '0');
+	const date = new Date(1000 * seconds), local = new Date(date - 60000 * date.getTimezoneOffset());
 
-	return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} `
-		+ [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
+	return local.toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/* Returns as much of a text as has room, and dots for the rest; '': not even three letters. */
-export function cutText(context, text, room) {
-	const letter = context.letterWidth ??= context.measureText('m').width;
+/* Joins the facts that there are. */
+export const facts = (...all) => all.filter(Boolean).join(' · ');
 
-	if (text.length * letter <= room)
-		return text;
-	const fits = Math.floor(room / letter) - 1;
+/* Returns the times of a range. */
+export const clocks = ({from, until}) => `${clock(from)} – ${clock(until)}`;
 
-	return fits >= 2 ? Array.from(text.slice(0, 2 * fits)).slice(0, fits).join('') + DOTS : '';
+export const get = (selector) => document.querySelector(selector);
+
+/* Says something to the user, in one place that screen readers read out. */
+export function say(text, isError = false) {
+	get('#status').textContent = text;
+	get('#status').classList.toggle('error', isError);
 }
 
 /* Makes an element: properties, then children, which are elements or texts. Texts become text, never markup. */
@@ -89,6 +83,55 @@ export function make(name, properties = {}, ...children) {
 }
 
 /* Makes an element for a foreign name. */
-export function named(name, properties = {}) {
-	return make('bdi', {title: visible(name), ...properties}, visible(name));
+export function named(name) {
+	const text = visible(name ?? '');
+
+	return make('bdi', {title: text}, text);
+}
+
+/* Makes a button that is a name. */
+export const nameButton = (name, onclick, properties) => make('button', {className: 'name', onclick, ...properties}, named(name));
+
+/* Makes options out of [value, text], or [value]. */
+export const options = (values) => values.map(([value, text = value]) => make('option', {value}, text));
+
+/* Returns a column that can be sorted by, as fill() takes it. */
+export function sortable(title, key, className, by, isUp, onSort, help = '') {
+	return [make('button', {className: 'sort', 'data-by': key, title: help, onclick: () => onSort(key)}, title), className,
+		{'aria-sort': key !== by ? 'none' : isUp ? 'ascending' : 'descending'}];
+}
+
+export const headOf = (columns) => columns.map(([title, className, properties]) => make('th', {scope: 'col', className, ...properties}, title));
+
+/* Fills a table. A column is [title, class, properties of its head]; a cell is a list of what is in it. */
+export function fill(table, caption, columns, rows) {
+	table.replaceChildren(make('caption', {}, caption), make('thead', {}, make('tr', {}, ...headOf(columns))),
+		make('tbody', {}, ...rows.map((cells) => make('tr', {}, ...cells.map((cell, i) => make('td', {className: columns[i][1]}, ...cell))))));
+}
+
+/* Draws something anew; what has the focus in it is found again by its data. */
+export function redraw(draw) {
+	const data = Object.entries(document.activeElement.dataset);
+
+	draw();
+	if (data.length && document.activeElement === document.body)
+		get(data.map(([key, value]) => `[data-${key}="${CSS.escape(value)}"]`).join(''))?.focus({preventScroll: true});
+}
+
+/* Does what keys say; one whose work returns false is left to others. */
+export function onKeys(element, keys) {
+	element.onkeydown = (event) => {
+		if (keys[event.key] && keys[event.key](event) !== false)
+			event.preventDefault();
+	};
+}
+
+/* Moves the focus to one of several elements, which is the one that Tab reaches from then on. */
+export function rove(within, element) {
+	if (!element)
+		return;
+	for (const other of within.querySelectorAll('[tabindex="0"]'))
+		other.tabIndex = -1;
+	element.tabIndex = 0;
+	element.focus();
 }

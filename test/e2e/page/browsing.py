@@ -9,7 +9,7 @@ import pytest
 from chromium import KEYS
 from helpers import wait_for
 
-KEYS.update({"Home": 36, "End": 35})
+KEYS.update({"Home": 36, "End": 35, "Backspace": 8})
 OWN = {"data:", "blob:"}
 
 

@@ -1,13 +1,14 @@
 """The page's time line: a range by mouse, keys and address, and what changed in it."""
 import re
+import shutil
 import time
 
 import pytest
 
 from asking import burning
 from browsing import opened  # noqa: F401
-from helpers import HZ, stopped, wait_for
-from past import ended, keeper, profile_of, wait_windows  # noqa: F401
+from helpers import HZ, program, stopped, wait_for
+from past import ask, ended, keeper, profile_of, wait_windows  # noqa: F401
 
 
 def range_of(page):
@@ -142,3 +143,75 @@ def test_a_range_of_all_of_a_name(two, opened):
         assert of_name == profile_of(daemon, pid=large, **span).total() > 0
         page.key("b")
         assert page.wait("#history .range", "large")
+
+
+def test_the_time_line_of_a_thread(keeper, start, opened):
+    daemon = keeper(window=1)
+    target = start("threads", 30)
+    daemon.profile(pids=[target.pid], frequency=HZ)
+    windows = wait_windows(daemon, 4)
+    span = {"from": windows[0]["from"], "until": windows[-1]["until"]}
+    of_red = profile_of(daemon, pid=target.pid, thread="red", **span)
+    assert 0 < of_red.total() < profile_of(daemon, pid=target.pid, **span).total()
+    with opened(daemon, query_of(pids=target.pid, of="threads", **span)) as page:
+        page.wait(".facts", "samples")
+        page.tab.move(*page.frame("red"))
+        page.key("w")
+        page.wait(".facts", f"^{of_red.total():,} samples")
+        assert f"thread red of [{target.pid}]threads" in page.text("#profile h2")
+        table = page.table()
+        assert table["red_work"][1] == of_red.total("red_work") and "blue_work" not in table
+        assert "thread=red" in page.fragment
+        page.key("b")
+        page.wait("#history .range", f"thread red of .*{target.pid}")
+        fragment = page.fragment
+        rows = ask(daemon, "/windows", probe="oncpu", pid=target.pid, thread="red", **span).json()["windows"]
+        assert sum(row["weight"] for row in rows) == of_red.total()
+        assert any("thread=red" in url and "/windows" in url for url in page.tab.requests)
+    with opened(daemon, fragment.lstrip("#")) as again:  # a link has the same
+        again.wait(".facts", f"^{of_red.total():,} samples")
+        again.do("tab=functions")
+        again.key("w")  # no frame is looked at: all threads again
+        again.wait("#profile h2", r"of \[\d+\]threads")
+        assert "thread" not in again.fragment.split("of=")[0] and "green_work" in again.table()
+
+
+@pytest.fixture
+def gone(keeper, start, copy, work):
+    """(daemon, span, span before): spin ran in the time before alone, under the name of what runs in both."""
+    daemon = keeper(window=1)
+    first = start(copy("spin", "both"), 600)
+    (work / "other").mkdir()
+    start(shutil.copy(program("paced"), work / "other/both"), 20, 20, 20, 20)
+    daemon.profile("^both$", frequency=HZ)
+    before = wait_windows(daemon, 9)
+    first.kill()
+    between = time.time() + 1
+    after = wait_windows(daemon, 9, **{"from": between, "until": between + 100})
+    spans = [{"from": windows[1]["from"], "until": windows[-1]["until"]} for windows in (before, after)]
+    return daemon, spans[1], spans[0]
+
+
+def test_stacks_that_are_gone_are_seen_and_told(gone, opened):
+    daemon, span, before = gone
+    now = profile_of(daemon, comm="both", **span)
+    assert not now.total("inner_spin") and profile_of(daemon, comm="both", **before).total("inner_spin")
+    back = span["until"] - before["until"]
+    span["from"] = before["from"] + back
+    view = query_of(group="comm", of="both", pids="1,2", colour="change", against=f"{back:.3f}", **span)
+    with opened(daemon, view) as page:
+        page.key("b")
+        page.wait("#history caption", "functions changed beyond noise")
+        row = next(row for row in page.texts("#history tbody tr") if "inner_spin" in row)
+        assert row.startswith("\u2212") and "(gone)" in row
+        now = profile_of(daemon, comm="both", **span)
+        page.wait(".facts", f"^{now.total():,} samples.*before in stacks that aren't here")  # they don't count
+        assert "inner_spin" not in page.table() and page.table()["part_b"][1] == now.total("part_b")
+        page.do("tab=graph")
+        assert page.frame("inner_spin"), "it is in the picture"
+        assert re.search(r"gone: [\d,.]+ samples before", page.text(".line"))
+        assert page.frame("part_b") and "gone" not in page.text(".line")
+        page.tab.click(*page.frame("outer"))  # zooms
+        page.do("tab=tree")
+        items = page.texts("#tree [role=treeitem]")
+        assert "outer" in items[0] and any("inner_spin" in text and "gone: " in text for text in items)
