@@ -143,7 +143,7 @@ static void add_compared(const struct picture *picture)
 	buf_str(out, setup->negate ? " · after " : " · before ");
 	if (setup->before_from || setup->before_until) {
 		add_period(out, setup->before_from, setup->before_until);
-		buf_str(out, ": ");
+		buf_str(out, " · "); /* where a narrow picture's line may end */
 	}
 	add_weight(picture, setup->total_before);
 	add_rate_of(out, setup->total_before, setup->took_ms[1], setup->by_time);
