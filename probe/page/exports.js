@@ -79,7 +79,7 @@ export function svg(profile, {zoomed, icicle, heading}) {
 	const width = 1200, boxes = [];
 	let height = 0;
 
-	walk(profile, zoomed, 5 * width, (node, left, wide, isNarrow) => {
+	walk(profile, zoomed, 5 * width, Infinity, (node, left, wide, isNarrow) => {
 		const below = (profile.depth[node] - profile.depth[zoomed]) * ROW, top = icicle ? below : -below - ROW, x = left / 5;
 		const label = isNarrow ? 'several' : profile.label(node), room = Math.floor((wide / 5 - 6) / 6.6);
 		const name = label.length > room ? `${label.slice(0, room - 1)}…` : label;

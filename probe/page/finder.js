@@ -55,9 +55,7 @@ export function next(step) {
 		if (node && matches[shown.functionOf(node)])
 			break;
 	}
-	const {width, isNarrow} = graph.boxes.get(node) ?? {};
-
-	if (isNarrow || !(width >= 1))
+	if (node < zoomed || node >= shown.end[zoomed] || graph.width * shown.wide[node] < shown.wide[zoomed])
 		zoom(shown.names(shown.parent[node]), shown.parent[node]);
 	graph.moveTo(node);
 	tell(graph, true);

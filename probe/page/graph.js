@@ -1,6 +1,6 @@
 /*
  * The flame graph: a canvas as large as the window, never as the graph, and a second one above it for what the mouse
- * and the cursor show. A subtree that is narrower than half a pixel costs one step.
+ * and the cursor show. A subtree that is narrower than half a pixel, or out of sight, costs one step.
  */
 import {colourOf, inks} from './colours.js';
 import {isolate, make} from './words.js';
@@ -8,8 +8,9 @@ import {isolate, make} from './words.js';
 export const ROW = 18;
 const MIN_PX = 0.5, TEXT_PX = 24, PADDING = 3, LABELS_MAX = 2000, HATCH_PX = 5;
 
-/* Calls visit(node, x, width, isNarrow) for what is seen of `zoomed`; of neighbours that are too narrow once, with the first. */
-export function walk(profile, zoomed, width, visit) {
+/* Calls visit(node, x, width, isNarrow) for what is seen of `zoomed` in so many rows; of neighbours that are too narrow once,
+ * with the first. */
+export function walk(profile, zoomed, width, rows, visit) {
 	const {depth, end, wide} = profile, x = [], scale = wide[zoomed] ? width / wide[zoomed] : 0, last = end[zoomed];
 	const isNarrow = (node, d) => node < last && depth[node] === d && wide[node] * scale < MIN_PX;
 
@@ -21,12 +22,14 @@ export function walk(profile, zoomed, width, visit) {
 			x[d] += wide[node] * scale;
 		if (node !== first) {
 			visit(first, from, x[d] - from, true);
-			continue;
+		} else if (d > rows) {
+			node = end[node];
+		} else {
+			visit(node, from, wide[node] * scale, false);
+			x[d + 1] = from;
+			x[d] += wide[node] * scale;
+			node++;
 		}
-		visit(node, from, wide[node] * scale, false);
-		x[d + 1] = from;
-		x[d] += wide[node] * scale;
-		node++;
 	}
 }
 
@@ -126,14 +129,14 @@ export class Graph {
 		if (!profile)
 			return;
 		this.drawnAt = this.sight;
-		this.boxes.clear(); /* what is drawn where, or would be if it were in sight */
+		this.boxes.clear(); /* what is drawn where */
 		const context = this.context(this.canvas), labels = [], paths = new Map(), bars = [], lost = [], {hot, frames} = profile;
 		const box = (node, x, width, isNarrow) => {
 			const y = this.y(node);
 
-			this.boxes.set(node, {left: x, width, isNarrow});
 			if (y <= -ROW || y >= this.height)
 				return;
+			this.boxes.set(node, {left: x, width});
 			const colour = isNarrow ? inks.narrow : this.matches?.[profile.functionOf(node)] ? inks.match : colourOf(profile, node);
 
 			if (!paths.has(colour))
@@ -156,7 +159,7 @@ export class Graph {
 			paths.clear();
 		}
 		if (profile.wide[0])
-			walk(profile, zoomed, this.width, box);
+			walk(profile, zoomed, this.width, (this.icicle ? this.height + this.scrolled : this.whole - this.scrolled) / ROW, box);
 		paths.forEach((boxes, colour) => fill(context, colour, boxes, 1));
 		fill(context, inks.hot, bars, 1, 3);
 		if (lost.length)

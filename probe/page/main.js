@@ -13,7 +13,7 @@ import {facts, get, make, options, say} from './words.js';
 const AGES = [['~60', ', ≥ 1 min'], ['~600', ', ≥ 10 min'], ['~3600', ', ≥ 1 h']];
 const NEEDS = {
 	metrics: 'see that the daemon runs', own: 'profile processes of your own', read: 'look at what was collected',
-	profile: 'profile, and look at what was collected',
+	profile: 'profile',
 };
 const probe = get('[name=probe]'), pid = get('[name=pid]'), tokenField = get('[name=token]');
 

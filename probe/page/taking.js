@@ -61,7 +61,7 @@ export function offer() {
 	if (view.source && isBegun)
 		begin();
 	get('#offer').hidden = !view.source || isBegun;
-	get('#offer span').textContent = isolate(`This link profiles ${view.of} (pid ${view.pids || 'of the chosen processes'}) with `
+	get('#offer span').textContent = isolate(`This link profiles ${view.of} (pid ${view.pids || 'any'}) with `
 		+ `${view.probe}, ${view.source === 'live' ? 'live' : `${view.seconds} s`}. `);
 }
 

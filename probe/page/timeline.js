@@ -166,7 +166,8 @@ function tell() {
 	const begin = Math.max(from, told.range.from), stop = Math.min(until, told.range.until), isIn = stop > begin;
 	const {covered, load, lost, twice, period_ns} = partOf(told.windows, begin, stop), gap = stop - begin - (covered - twice);
 	const state = told.windows.findLast((row) => row.state && row.until > begin && row.until <= stop);
-	const text = facts(
+
+	says.textContent = facts(
 		view.pids || view.thread ? isolate(String(query(whose(view))) ? titleOf(view) : 'all processes') : '',
 		clocks({from, until}),
 		!isIn ? 'outside of this time line' : state ? amount(state.weight, told.unit)
@@ -176,9 +177,6 @@ function tell() {
 		lost && `${number(Math.ceil(lost))} samples lost`,
 		isIn && (from < begin - 1 || (end && until > stop + 1)) && 'a part of it is outside of this time line',
 	);
-
-	if (says.textContent !== text)
-		says.textContent = text;
 }
 
 /* --- choosing --- */
