@@ -41,7 +41,7 @@ static int set_up(void **state)
 	*state = scene;
 	snprintf(scene->left, sizeof(scene->left), "/tmp/stackprobe-unit-left-%d", (int)getpid());
 	put(scene->left, "1000 20 left\n");
-	usleep(50000); /* start times have 10 ms */
+	usleep(200000); /* start times have 10 ms; file systems' clock lags (perfmap_open.c) */
 	assert_int_equal(pipe2(scene->go, O_CLOEXEC), 0);
 	pid_t pid = fork();
 	if (pid == 0) { /* another program, once it is told to */
