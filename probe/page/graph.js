@@ -96,7 +96,7 @@ export class Graph {
 
 	/* Makes a canvas as large as what is seen, in the screen's pixels. */
 	context(canvas) {
-		const scale = devicePixelRatio || 1, {clientWidth: width, clientHeight: height, scrollTop: scrolled} = this.element;
+		const scale = devicePixelRatio, {clientWidth: width, clientHeight: height, scrollTop: scrolled} = this.element;
 		const pixels = [width, height].map((length) => Math.round(length * scale));
 
 		Object.assign(this, {width, height, scrolled}); /* asking for it each time would take longer than drawing */

@@ -167,7 +167,7 @@ def test_only_get_is_allowed(daemon):
 def test_a_regression_is_the_first_of_what_changed(keeper, start, opened):
     daemon = keeper(window=1)
     target = start("paced", 20, 15, 10, 8)
-    daemon.profile("^paced$", frequency=HZ)
+    daemon.profile(pids=[target.pid], frequency=HZ)
     wait_windows(daemon, 21)
     between = time.time()
     os.kill(target.pid, signal.SIGUSR1)

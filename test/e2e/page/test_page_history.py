@@ -114,6 +114,7 @@ def query_of(**view):
     return "&".join(f"{key}={value}" for key, value in {"source": "range", "probe": "oncpu", **view}.items())
 
 
+@pytest.mark.alone("where others want the CPU, too, what a process gets varies more than the two differ")
 @pytest.mark.parametrize("by", ["pid", "name"])
 def test_two_processes_are_compared(two, opened, by):
     daemon, (small, large), span = two
