@@ -40,7 +40,7 @@ export const query = (values) => new URLSearchParams(Object.entries(values).filt
 /* Asks; an error has the daemon's own sentence, and the status. */
 async function ask(path, {signal, isSecond, ...options} = {}) {
 	const token = sessionStorage.getItem(KEY), headers = token ? {Authorization: `Bearer ${token}`} : {};
-	const answer = await fetch(path, {...options, headers, signal, cache: 'no-store'});
+	const answer = await fetch(path, {...options, headers, signal});
 
 	if (answer.ok)
 		return answer;

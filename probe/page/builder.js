@@ -54,7 +54,7 @@ export class Builder {
 			next = fate === SKIP || fate === FOLD ? profile.end[n] : n + 1;
 			if (fate === SKIP)
 				continue;
-			const here = at[depth] = fate === HIDE ? into : twin?.(into, frame) ?? this.child(into, frame);
+			const here = at[depth] = fate === HIDE ? into : this.known.get(into * ROOM + frame) ?? twin?.(into, frame) ?? this.child(into, frame);
 
 			if (fate === FOLD) {
 				this.fold(profile, n, here);
@@ -242,7 +242,7 @@ export function withGone(profile, before, scale, isOther) {
 
 	builder.merge(profile);
 	builder.frame.forEach((frame, node) => {
-		if (node && frames.isHead(frame))
+		if (frames.isHead(frame))
 			heads.push({node, frame, parent: builder.parent[node]});
 		known.set(builder.parent[node] * ROOM + functionOf[frame], node);
 	});
@@ -251,7 +251,7 @@ export function withGone(profile, before, scale, isOther) {
 			return known.get(parent * ROOM + functionOf[frame]);
 		const found = heads.filter((head) => head.parent === parent && all[head.frame].kind === all[frame].kind);
 
-		return (found.find((head) => nameOf(head.frame) === nameOf(frame)) ?? (isOther ? found[0] : undefined))?.node;
+		return (found.find((head) => nameOf(head.frame) === nameOf(frame)) ?? (isOther && found[0]))?.node;
 	}});
 	return builder.finish(profile.meta);
 }

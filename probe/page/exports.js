@@ -12,7 +12,7 @@ function weightOf(profile, node) {
 	return goneWords(profile, node) || `${amount(total[node], meta.unit)}, ${percent(total[node], weight)}`;
 }
 
-/* Each returns parts of a file, as Blob takes them: one text may be too long for a browser. */
+/* Each returns parts of a file, as Blob takes them: one text may be too long for a browser. (Speedscope's is one.) */
 
 /* Returns of each stack its node and what part(node) tells. */
 function stacks(profile, part) {

@@ -48,7 +48,7 @@ export function next(step) {
 	if (!matches?.includes(1))
 		return;
 	openTab('graph');
-	let {node} = graph;
+	let node = Math.max(graph.cursor, zoomed);
 
 	for (let i = 0; i < shown.count; i++) {
 		node = (node + step + shown.count) % shown.count;

@@ -38,10 +38,10 @@ export class Graph {
 	constructor(element, label, {onHover, onZoom, onMenu}) {
 		const at = (event) => this.nodeAt(event.offsetX, event.offsetY);
 
-		Object.assign(this, {element, zoomed: 0, cursor: -1, rows: 0, height: 0, scrolled: 0, hovered: -1, icicle: false, boxes: new Map()});
+		Object.assign(this, {element, zoomed: 0, cursor: -1, hovered: -1, boxes: new Map()});
 		this.canvas = make('canvas');
 		this.top = make('canvas', {tabIndex: 0, role: 'img', 'aria-label': label});
-		this.spacer = make('div', {className: 'spacer'});
+		this.spacer = make('div');
 		element.append(make('div', {className: 'layer'}, this.canvas, this.top), this.spacer);
 		element.onscroll = () => this.drawIfNew();
 		new ResizeObserver(() => this.drawIfNew()).observe(element);
@@ -81,7 +81,7 @@ export class Graph {
 
 	/* The node that is looked at: that under the mouse, or at the cursor, or the lowest that is whole. */
 	get node() {
-		return [this.hovered, this.cursor].find((node) => node > 0) ?? this.zoomed;
+		return [this.hovered || -1, this.cursor, this.zoomed].find((node) => node >= 0);
 	}
 
 	/* Draws again if the size or what is in sight has changed since. */
@@ -201,13 +201,18 @@ export class Graph {
 		this.mark();
 	}
 
-	/* Returns the node at a place of the canvas, or -1. */
+	/* Returns the node at a place of the canvas, or -1. A box may be of several that are narrow. */
 	nodeAt(x, y) {
 		const below = y + this.scrolled, row = Math.floor((this.icicle ? below : this.whole - below) / ROW);
 
-		for (const [node, {left, width}] of this.boxes) {
-			if (this.profile.depth[node] === row && left <= x && x < left + width)
+		for (let [node, {left, width}] of this.boxes) {
+			const {depth, end, wide} = this.profile;
+
+			if (depth[node] === row && left <= x && x < left + width) {
+				while ((left += wide[node] * this.width / wide[this.zoomed]) <= x - 1e-6)
+					node = end[node];
 				return node;
+			}
 		}
 		return -1;
 	}

@@ -48,7 +48,7 @@ const DOES = {
 		get(`#history ${isOpen ? 'canvas' : 'summary'}`).focus();
 	},
 	earlier: () => stepTimeLine(-1), later: () => stepTimeLine(1), unusual: listUnusual,
-	thread: () => lookAtThread(chosen()),
+	thread: () => shown && lookAtThread(chosen()),
 	help: () => get('#help').showModal(),
 	token: () => get('#token').showModal(),
 };
@@ -63,7 +63,7 @@ const KEYS = {
 	u: ['undo', 'take the last step back'], y: ['copy', 'copy the stack'], s: ['callers', 'callers and callees'],
 	i: ['turn', 'root at the top, or at the bottom'], k: ['colours', 'next way of colouring'],
 	p: ['processes', 'to the list of processes'], b: ['history', 'back in time'], f: ['filter', 'filter processes'],
-	w: ['thread', 'time line of the thread, or of all of them'],
+	w: ['thread', 'time line of the thread, or of all'],
 	1: ['tab graph', 'picture'], 2: ['tab functions', 'functions'], 3: ['tab callers', 'callers and callees'],
 	4: ['tab tree', 'tree'], '?': ['help', 'these keys'], Escape: ['reset', 'the whole profile'],
 };
@@ -162,7 +162,7 @@ async function lookAtThread({profile, node}) {
 
 	closeMenu();
 	if (!thread && !view.thread)
-		throw new Error('That frame is in no thread with a frame of its own.');
+		throw new Error('That frame is in no thread.');
 	const {from, until} = view.source === 'range' ? view : profile.meta;
 
 	return lookBack(view.probe, {from, until}, {...view, ...thread && pids && {pids, of, group: ''}, thread});

@@ -12,7 +12,7 @@ const TABS = {
 	callers: ['Callers and callees', drawFunction], tree: ['Tree', () => showTree(shown, zoomed, isUpdate)],
 };
 const EXPORTS = {
-	svg: () => svg(shown, {zoomed, icicle: graph.icicle,
+	svg: () => svg(shown, {zoomed, icicle: view.icicle,
 		heading: `${get('#profile h2').textContent}, ${shown.meta.host}, ${clock(shown.meta.from)}`}),
 	folded: () => folded(shown), 'pb.gz': () => pprof(shown), 'speedscope.json': () => speedscope(shown),
 };

@@ -194,7 +194,7 @@ function drawRow(row, columns, seconds) {
 	if (!tr) {
 		tr = make('tr', {tabIndex: -1, 'data-key': key}, ...columns.map(([, , , groups]) => make('td', {className: groups ? 'text' : 'value'})), make('td'));
 		if (may('profile') && !row.kernel && !row.ended && (row.pid || group.value !== 'pid'))
-			tr.lastChild.append(make('button', {className: 'take', 'data-of': key, title: 'Enter'}, 'next 10 s'));
+			tr.lastChild.append(make('button', {className: 'take', 'data-of': key}, 'next 10 s'));
 	}
 	tr.row = row;
 	columns.forEach(([, name, cellOf], i) => {

@@ -174,7 +174,7 @@ function range(asked) {
 		const earlier = await getFrames(probe, {...rival ? {[key]: rival} : whose(asked), ...before}, signal);
 
 		profile.frames.changes = shares(told.changes);
-		tell(signal, withGone(profile, earlier, told.state ? 1 : told.after.covered / told.before.covered, rival), asked);
+		tell(signal, withGone(profile, earlier, told.state ? 1 : told.after.covered / told.before.covered * (earlier.meta.period_ns / profile.meta.period_ns || 1), rival), asked);
 		listChanges(told);
 	});
 }

@@ -45,7 +45,7 @@ export function error(part, whole, meta) {
 /* Returns what is said of a node that only the range before has; '' of others. */
 export function goneWords({total, wide, frames, frame, meta}, node) {
 	return total[node] || !wide[node] ? ''
-		: `${frames.changeOf(frame[node]) < 0 ? 'gone' : 'not seen here, within noise'}: ${amount(wide[node], meta.unit)} before`;
+		: `${frames.changeOf(frame[node]) < 0 ? 'gone' : 'not seen here'}: ${amount(wide[node], meta.unit)} before`;
 }
 
 export function clock(seconds) {
