@@ -86,6 +86,7 @@ def test_waits_weigh_what_they_lasted(java, start, work):
     jfr.stop()
 
 
+@pytest.mark.alone("where others want the CPU, too, sleeps take longer, and one of them is a part of a window's time")
 @each_java
 def test_windows_end_when_it_is_told(java, start, work):
     """And waits count from when it is told."""

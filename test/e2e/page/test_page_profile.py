@@ -13,7 +13,7 @@ import pytest
 from asking import burning, sessions
 from browsing import of, opened  # noqa: F401
 from folded import Profile
-from helpers import stopped, wait_for
+from helpers import HZ, stopped, wait_for
 from waiting import ready
 
 
@@ -277,3 +277,49 @@ def test_what_is_computed_in_the_page_is_right(daemon, opened):
         for seed in range(50):
             stacks = random_stacks(random.Random(seed))
             check_computed(page.tab.run(COMPUTED % json.dumps(tree_of(stacks))), stacks)
+
+
+GONE = """
+(async () => {
+    const {fromJson, withGone} = await import('/ui/builder.js');
+    const profile = fromJson(%s, {unit: 'samples'}), both = withGone(profile, fromJson(%s, {unit: 'samples'}), 1);
+
+    return [...both.frame.keys()].filter((node) => both.wide[node] && !both.total[node]).map((node) => both.of(node).name);
+})()"""
+
+
+def frame(name, kind, *children, **more):
+    return {"name": name, "kind": kind, "self": 0 if children else 1, "children": list(children), **more}
+
+
+def test_what_is_there_is_not_told_as_gone(daemon, opened):
+    """By lines of one function, and by processes of one name; one that was started again is the same."""
+    lines = [frame("f", "python", frame(leaf, "native"), file="a.py", line=line) for line, leaf in ((10, "g"), (12, "h"))]
+
+    def host(*processes):
+        return frame("all", "root", *(frame(f"[{pid}]app", "process", *below) for pid, below in processes))
+
+    two = host((1, lines), (2, [frame("other", "native")]))
+    with opened(daemon) as page:
+        assert page.tab.run(GONE % (json.dumps(two), json.dumps(two))) == []
+        again = host((3, lines))
+        assert page.tab.run(GONE % (json.dumps(again), json.dumps(two))) == ["other"]
+
+
+def test_the_next_match_is_another_one_below_a_resting_mouse(profiler, start, opened):
+    target = start("thirds", 60)
+    profiler.profile(pids=[target.pid], frequency=HZ)
+    wait_for(lambda: {"sixty", "thirty"} <= profiler.folded(pid=target.pid).frames(), why="samples")
+    target.kill()
+    wait_for(lambda: target.pid not in profiler.processes(), why="its end")
+    with opened(profiler, of(target.pid)) as page:
+        page.wait(".facts", "samples")
+        page.write("[name=search]", "^(sixty|thirty)$")
+        page.wait(".matched", "matched")
+        page.tab.move(*page.frame("main"))
+        page.focus("[name=search]")
+        seen = set()
+        for _ in range(4):
+            page.key("Enter")
+            seen.add(page.text(".line bdi"))
+        assert {"sixty", "thirty"} <= seen, seen
