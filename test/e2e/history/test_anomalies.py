@@ -87,7 +87,7 @@ def see_what_is_unusual(opened, daemon, pid, between):
         page.click("#history [data-do=unusual]")
         page.wait("#history caption", "processes are unlike their past")
         (row,) = (text for text in page.texts("#history tbody tr") if "slower" in text)
-        assert re.search(r"part_b \+\d+ %", row) and "% of its 0.5 CPUs" in row, row
+        assert re.search(r"part_b .*\(\+\d+ %\)", row) and "% of its 0.5 CPUs" in row, row
         page.click(f"#history tbody button[data-pids='{pid}']")
         page.wait("#history .range", "slower")
         assert f"pids={pid}" in page.fragment
