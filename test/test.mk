@@ -329,7 +329,7 @@ UNITFLAGS_test_target_maps := $(TARGETFLAGS) -Wl,--wrap=shares_left
 UNITFLAGS_test_target_repair := $(TARGETFLAGS)
 UNITFLAGS_test_target_resident := $(TARGETFLAGS)
 UNITFLAGS_test_target_room := $(TARGETFLAGS) -Wl,--wrap=log_write
-UNITFLAGS_test_target_runtime := $(TARGETFLAGS) $(foreach f,runtime_ask table_python table_hotspot,-Wl,--wrap=$f)
+UNITFLAGS_test_target_runtime := $(TARGETFLAGS) $(foreach f,runtime_ask table_python table_hotspot table_jit,-Wl,--wrap=$f)
 UNITFLAGS_test_target_select := $(TARGETFLAGS)
 $(BUILD)/test/unit/java/code/test_jvmcode_real: | $(TOLD)
 $(BUILD)/test/unit/event/test_event_points: | $(filter %/points %/gowork,$(PROGRAMS))

@@ -8,15 +8,16 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
-#include "base/hash.h"
 #include "cfi/cfi.h"
 
 static int take_row(void *arg, uint64_t address, const struct rule *rule)
 {
 	struct jit_row_list *rows = arg;
 
-	if (rows->count == JIT_ROWS_MAX)
+	if (rows->count == JIT_ROWS_MAX) {
+		rows->is_full = true;
 		return -EFBIG;
+	}
 	int r = array_grow(rows->rows, rows->room, rows->count + 1, 256);
 	if (r == 0)
 		rows->rows[rows->count++] = (struct jit_row){address, *rule};
@@ -55,36 +56,22 @@ static int read_section(const struct jit_elf *elf, const uint8_t *bytes, size_t 
 		image.frames.eh_frame = extent;
 	image.frames.eh_frame_address = elf->eh_frame_at;
 	int r = cfi_read(fd, &image, take_row, rows, &stats);
-	if (r == 0 || r == -ENOMEM || rows->count == JIT_ROWS_MAX)
+	if (r == 0 || r == -ENOMEM)
 		return r;
-	rows->count = before; /* what makes no sense has no rows */
+	rows->count = before; /* what makes no sense, or finds no room, has no rows */
 	return 0;
 }
 
-/* Reads .eh_frame where it was loaded: there, not in an object file, are its addresses. */
-static int read_loaded(const struct jit_elf *elf, const struct process_memory *memory,
-		       struct jit_row_list *rows, uint64_t *checksum)
+int jit_cfi_read(const struct jit_file *file, struct jit_row_list *rows)
 {
-	if (!elf->eh_frame_at || !elf->eh_frame_bytes || elf->eh_frame_bytes > JIT_ELF_MAX)
-		return 0;
-	_cleanup_free_ uint8_t *bytes = malloc(elf->eh_frame_bytes);
-	if (!bytes)
-		return -ENOMEM;
-	if (memory->read(memory->arg, elf->eh_frame_at, bytes, elf->eh_frame_bytes) < 0)
-		return 0;
-	*checksum = hash_bytes(0, bytes, elf->eh_frame_bytes);
-	return read_section(elf, bytes, elf->eh_frame_bytes, false, rows);
-}
-
-int jit_cfi_read(const struct jit_elf *elf, const struct process_memory *memory,
-		 struct jit_row_list *rows, uint64_t *checksum)
-{
+	const struct jit_elf *elf = &file->elf;
 	size_t before = rows->count;
-
-	*checksum = 0;
-	if (elf->is_relocatable) /* nobody has relocated the copy */
-		return read_loaded(elf, memory, rows, checksum);
 	int r = 0;
+
+	if (file->frames)
+		return read_section(elf, file->frames, elf->eh_frame_bytes, false, rows);
+	if (elf->is_relocatable) /* nobody has relocated the copy */
+		return 0;
 	if (elf->eh_frame.count)
 		r = read_section(elf, elf->bytes + elf->eh_frame.at, elf->eh_frame.count, false,
 				 rows);

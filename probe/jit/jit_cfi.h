@@ -5,8 +5,6 @@
 
 #include "jit/jit_object.h"
 
-/* Adds the rows of the file's code to the list. *checksum: of what was read beside the file's copy.
- * No CFI, or some that makes no sense, is no error: there are no rows then. Returns 0, or a
- * negative errno: -EFBIG if there are too many rows; -ENOMEM. */
-int jit_cfi_read(const struct jit_elf *elf, const struct process_memory *memory,
-		 struct jit_row_list *rows, uint64_t *checksum);
+/* Adds the rows of the file's code to the list: all, or none if the list would have too many. No
+ * CFI, or some that makes no sense, is no error, either. Returns 0, or -ENOMEM. */
+int jit_cfi_read(const struct jit_file *file, struct jit_row_list *rows);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "jit/jit_memory.h"
 
-#define ELF_BYTES_ALL (64u << 20) /* of all files of a look */
-#define SECTIONS_ALL  16384
+#define SECTIONS_ALL 16384
 
 const char *jit_loss_name(enum jit_loss loss)
 {
@@ -23,7 +23,7 @@ void jit_code_done(struct jit_code *code)
 	free(code->objects);
 	free(code->sections);
 	jit_rows_done(&code->rows);
-	jit_memory_give(code->memory);
+	jit_memory_give(code->whose, code->memory);
 	*code = (struct jit_code){0};
 }
 
@@ -44,32 +44,25 @@ static enum jit_loss loss_of(int error)
 	}
 }
 
-static void read_objects(struct jit_code *code, const struct process_memory *memory,
-			 const struct jit_list *list, struct jit_row_list *rows)
+struct jit_reader {
+	struct jit_code *code;
+	struct jit_reading reading;
+};
+
+static void take_file(void *arg, const struct jit_entry *entry, const struct jit_file *file,
+		      int error)
 {
-	/* Names that take long must not count against those of root's files. */
-	struct demangling demangling = {.whose = UINT64_MAX};
-	uint64_t end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + JIT_CPU_NS, bytes = 0;
+	struct jit_reader *reader = arg;
+	struct jit_code *code = reader->code;
+	struct jit_object *object = NULL;
+	int r = error ? error : jit_object_read(&object, entry, file, &reader->reading);
 
-	for (size_t i = 0; i < list->count; i++) {
-		const struct jit_entry *entry = &list->entries[i];
-		struct jit_object *object;
-
-		if (clock_ns(CLOCK_THREAD_CPUTIME_ID) > end_ns) {
-			code->lost[JIT_LOST_SLOW] += list->count - i;
-			return;
-		}
-		if (entry->elf_bytes > ELF_BYTES_ALL - bytes) {
-			code->lost[JIT_LOST_TOO_LARGE]++;
-			continue;
-		}
-		bytes += entry->elf_bytes;
-		int r = jit_object_read(&object, memory, entry, rows, &demangling);
-		if (r < 0)
-			code->lost[loss_of(r)]++;
-		else
-			code->objects[code->count++] = object;
-	}
+	if (object)
+		code->objects[code->count++] = object;
+	else
+		code->lost[loss_of(r)]++;
+	code->lost[JIT_LOST_ROWS] += reader->reading.rows.is_full;
+	reader->reading.rows.is_full = false;
 }
 
 /* Takes out what is no longer in the list: what was read of it may be anything. */
@@ -85,9 +78,18 @@ static void drop_changed(struct jit_code *code, const struct jit_list *now)
 			continue;
 		}
 		code->lost[JIT_LOST_CHANGED]++;
+		code->sum = 0;
 		jit_object_unref(object);
 	}
 	code->count = kept;
+}
+
+static int compare_objects(const void *a, const void *b)
+{
+	uint64_t left = jit_object_entry(*(struct jit_object *const *)a)->at;
+	uint64_t right = jit_object_entry(*(struct jit_object *const *)b)->at;
+
+	return left < right ? -1 : left > right;
 }
 
 /* ---- sections ---- */
@@ -165,10 +167,21 @@ static int take_memory(struct jit_code *code)
 		       code->rows.image.count * sizeof(*code->rows.image.words) +
 		       JIT_PIECES_MAX * sizeof(*code->rows.pieces);
 
-	if (!jit_memory_take(bytes))
+	if (!jit_memory_take(code->whose, bytes))
 		return -ENOSPC;
 	code->memory = bytes;
 	return 0;
+}
+
+static size_t count_with_rows(const struct jit_code *code)
+{
+	size_t sum = 0, count;
+
+	for (size_t i = 0; i < code->count; i++) {
+		jit_object_rows(code->objects[i], &count);
+		sum += count > 0;
+	}
+	return sum;
 }
 
 static int arrange_code(struct jit_code *code, const struct jit_row_list *rows)
@@ -181,21 +194,45 @@ static int arrange_code(struct jit_code *code, const struct jit_row_list *rows)
 	r = jit_rows_make(&code->rows, code->objects, code->sections, code->sections_count, rows);
 	if (r == 0)
 		r = take_memory(code);
-	if (r == -EFBIG || r == -ENOSPC) { /* names without rows */
+	if (r == -EFBIG || r == -ENOSPC || r == -EINVAL) { /* names without rows */
 		jit_rows_done(&code->rows);
-		code->lost[JIT_LOST_NO_ROOM] += code->count;
+		code->lost[JIT_LOST_ROWS] += count_with_rows(code);
 		r = 0;
 	}
-	code->lost[JIT_LOST_NO_ROOM] += code->rows.left_out;
+	code->lost[JIT_LOST_ROWS] += code->rows.left_out;
 	return r;
 }
 
-int jit_code_read(struct jit_code *code, const struct process_memory *memory, uint64_t descriptor)
+void jit_code_leave_words(struct jit_code *code)
+{
+	size_t bytes = code->rows.image.count * sizeof(*code->rows.image.words);
+
+	image_done(&code->rows.image);
+	jit_memory_give(code->whose, bytes);
+	code->memory -= bytes;
+}
+
+uint64_t jit_code_sum(const struct process_memory *memory, uint64_t descriptor)
+{
+	_cleanup_(jit_list_done) struct jit_list list = {0};
+	uint64_t sum;
+
+	if (jit_list_read(memory, descriptor, &list) < 0)
+		return 0;
+	jit_files_read(memory, &list, &sum, NULL, NULL);
+	return sum;
+}
+
+int jit_code_read(struct jit_code *code, const struct process_memory *memory, uint64_t descriptor,
+		  uint64_t whose)
 {
 	_cleanup_(jit_list_done) struct jit_list list = {0}, now = {0};
-	struct jit_row_list rows = {0};
+	/* Names that take long must not count against those of root's files. */
+	struct jit_reader reader = {code, {.demangling = {.whose = UINT64_MAX}}};
 
-	*code = (struct jit_code){0};
+	reader.reading.whose = whose;
+	reader.reading.left = JIT_LOOK_MAX;
+	*code = (struct jit_code){.whose = whose};
 	int r = jit_list_read(memory, descriptor, &list);
 	if (r < 0)
 		return r;
@@ -203,13 +240,15 @@ int jit_code_read(struct jit_code *code, const struct process_memory *memory, ui
 	code->objects = calloc(list.count + 1, sizeof(struct jit_object *));
 	if (!code->objects)
 		return -ENOMEM;
-	read_objects(code, memory, &list, &rows);
+	code->lost[JIT_LOST_SLOW] =
+		list.count - jit_files_read(memory, &list, &code->sum, take_file, &reader);
 	r = jit_list_read(memory, descriptor, &now);
 	if (r == 0) {
 		drop_changed(code, &now);
-		r = arrange_code(code, &rows);
+		qsort(code->objects, code->count, sizeof(struct jit_object *), compare_objects);
+		r = arrange_code(code, &reader.reading.rows);
 	}
-	free(rows.rows);
+	free(reader.reading.rows.rows);
 	if (r < 0)
 		jit_code_done(code);
 	return r;
@@ -230,4 +269,12 @@ int64_t jit_code_find(const struct jit_code *code, uint64_t address)
 	if (!low || address >= code->sections[low - 1].end)
 		return -1;
 	return code->sections[low - 1].object;
+}
+
+int64_t jit_code_same(const struct jit_code *code, const struct jit_object *object)
+{
+	struct jit_object **same = bsearch(&object, code->objects, code->count,
+					   sizeof(struct jit_object *), compare_objects);
+
+	return same && jit_object_is_same(*same, object) ? same - code->objects : -1;
 }

@@ -8,10 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
-#include "base/hash.h"
 #include "jit/jit_cfi.h"
-
-#define MEMORY_MAX (32u << 20) /* bytes; of all processes */
+#include "jit/jit_memory.h"
 
 struct jit_function {
 	uint64_t start, end;
@@ -23,7 +21,8 @@ struct jit_object {
 	atomic_uint refs;
 	struct jit_entry entry;
 	uint64_t checksum; /* of all that was read */
-	size_t memory;
+	uint64_t whose;
+	size_t memory; /* taken of what is `whose` */
 	struct jit_range *code;
 	size_t code_count;
 	struct jit_function *functions; /* by address */
@@ -31,24 +30,6 @@ struct jit_object {
 	struct buf names;
 	size_t rows_first, rows_count;
 };
-
-/* Static, as an object may be held for longer than what made it. */
-static atomic_size_t memory_taken;
-
-bool jit_memory_take(size_t bytes)
-{
-	size_t before = atomic_fetch_add(&memory_taken, bytes);
-
-	if (before + bytes <= MEMORY_MAX)
-		return true;
-	atomic_fetch_sub(&memory_taken, bytes);
-	return false;
-}
-
-void jit_memory_give(size_t bytes)
-{
-	atomic_fetch_sub(&memory_taken, bytes);
-}
 
 struct jit_object *jit_object_ref(struct jit_object *object)
 {
@@ -61,7 +42,7 @@ void jit_object_unref(struct jit_object *object)
 {
 	if (!object || atomic_fetch_sub(&object->refs, 1) > 1)
 		return;
-	jit_memory_give(object->memory);
+	jit_memory_give(object->whose, object->memory);
 	free(object->code);
 	free(object->functions);
 	buf_done(&object->names);
@@ -132,6 +113,13 @@ static int take_names(struct jit_object *object, const struct jit_elf *elf,
 	return r;
 }
 
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct jit_range *left = a, *right = b;
+
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
 static int take_code(struct jit_object *object, const struct jit_elf *elf)
 {
 	object->code = calloc(elf->code_count, sizeof(*object->code));
@@ -139,66 +127,48 @@ static int take_code(struct jit_object *object, const struct jit_elf *elf)
 		return -ENOMEM;
 	memcpy(object->code, elf->code, elf->code_count * sizeof(*object->code));
 	object->code_count = elf->code_count;
+	qsort(object->code, object->code_count, sizeof(*object->code), compare_ranges);
 	return 0;
 }
 
-static int take_memory(struct jit_object *object)
+static int take_memory(struct jit_object *object, struct jit_reading *reading)
 {
 	size_t bytes = sizeof(*object) + object->code_count * sizeof(*object->code) +
 		       object->functions_room * sizeof(*object->functions) + object->names.capacity;
 
-	if (!jit_memory_take(bytes))
+	if (bytes > reading->left || !jit_memory_take(reading->whose, bytes))
 		return -ENOSPC;
+	reading->left -= bytes;
+	object->whose = reading->whose;
 	object->memory = bytes;
 	return 0;
 }
 
-static int read_object(struct jit_object *object, const struct process_memory *memory,
-		       const uint8_t *bytes, struct jit_row_list *rows,
-		       struct demangling *demangling)
+int jit_object_read(struct jit_object **ret, const struct jit_entry *entry,
+		    const struct jit_file *file, struct jit_reading *reading)
 {
-	struct jit_elf elf;
-	uint64_t frames_sum = 0;
-	int r = jit_elf_read(&elf, bytes, object->entry.elf_bytes);
-
-	if (r == 0)
-		r = take_code(object, &elf);
-	if (r == 0)
-		r = take_names(object, &elf, demangling);
-	object->rows_first = rows->count;
-	if (r == 0)
-		r = jit_cfi_read(&elf, memory, rows, &frames_sum);
-	object->rows_count = rows->count - object->rows_first;
-	if (r < 0)
-		return r;
-	object->checksum = hash_bytes(frames_sum, bytes, object->entry.elf_bytes);
-	return take_memory(object);
-}
-
-int jit_object_read(struct jit_object **ret, const struct process_memory *memory,
-		    const struct jit_entry *entry, struct jit_row_list *rows,
-		    struct demangling *demangling)
-{
-	size_t rows_before = rows->count;
-
-	if (!entry->elf_bytes)
-		return -EBADMSG;
-	if (entry->elf_bytes > JIT_ELF_MAX)
-		return -EFBIG;
-	_cleanup_free_ uint8_t *bytes = malloc(entry->elf_bytes);
+	struct jit_row_list *rows = &reading->rows;
 	_cleanup_(drop_object) struct jit_object *object = calloc(1, sizeof(*object));
-	if (!bytes || !object)
+
+	if (!object)
 		return -ENOMEM;
 	object->refs = 1;
 	object->entry = *entry;
+	object->checksum = file->checksum;
 	object->names.max = JIT_NAMES_MAX;
-	int r = memory->read(memory->arg, entry->elf, bytes, entry->elf_bytes);
+	object->rows_first = rows->count;
+	int r = take_code(object, &file->elf);
 	if (r == 0)
-		r = read_object(object, memory, bytes, rows, demangling);
+		r = take_names(object, &file->elf, &reading->demangling);
+	if (r == 0)
+		r = take_memory(object, reading);
+	if (r == 0)
+		r = jit_cfi_read(file, rows);
 	if (r < 0) {
-		rows->count = rows_before;
+		rows->count = object->rows_first;
 		return r;
 	}
+	object->rows_count = rows->count - object->rows_first;
 	*ret = TAKE_PTR(object);
 	return 0;
 }
@@ -209,6 +179,20 @@ const struct jit_range *jit_object_code(const struct jit_object *object, size_t 
 {
 	*count = object->code_count;
 	return object->code;
+}
+
+static int compare_address(const void *a, const void *b)
+{
+	const struct jit_range *range = b;
+	uint64_t address = *(const uint64_t *)a;
+
+	return address < range->start ? -1 : address >= range->end;
+}
+
+bool jit_object_has(const struct jit_object *object, uint64_t address)
+{
+	return bsearch(&address, object->code, object->code_count, sizeof(*object->code),
+		       compare_address);
 }
 
 const struct jit_entry *jit_object_entry(const struct jit_object *object)

@@ -51,6 +51,7 @@ const char *interpreter_problem(const struct interpreter *interpreter)
 		return interpreter->found.version ? "unsupported version" : "unknown version";
 	case -EBADMSG:
 		return "what it says of its layout makes no sense";
+	case -EBUSY:
 	case -ETIMEDOUT:
 		return "reading its memory took too long";
 	default:

@@ -44,6 +44,7 @@ void jvm_problem(const struct jvm *jvm, char *to, size_t bytes)
 	case -EBADMSG:
 		snprintf(to, bytes, "what it says of its layout makes no sense");
 		break;
+	case -EBUSY:
 	case -ETIMEDOUT:
 		snprintf(to, bytes, "reading its memory took too long");
 		break;

@@ -8,10 +8,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define GONE_MAX     256
+#define GONE_MAX     64		      /* each frame of made code may look at all */
 #define GONE_KEPT_NS (600 * NS_PER_S) /* no window is that old when its stacks get names */
 #define REST_NS	     (10 * NS_PER_MS) /* between two looks, and … */
 #define REST_TIMES   50		      /* … times the CPU time of the last one */
+#define LIMIT_NS     (8 * NS_PER_S)   /* of a look's time while all CPUs are busy */
 
 /* An object that was in the list in looks from `from_ns` to `seen_ns` and wasn't in the one of
  * `until_ns`. */
@@ -25,14 +26,14 @@ struct made_gone {
 static void look_at_code(struct made_code *code, const struct process_memory *memory,
 			 uint64_t descriptor)
 {
-	uint64_t sum = jit_code_sum(memory, descriptor);
+	uint64_t known = code->found.known;
 
-	code->is_unchanged = sum && sum == code->found.known;
-	code->found.known = sum;
+	code->is_unchanged = known && jit_code_sum(memory, descriptor) == known;
 	code->runtime.error = 0;
 	if (code->is_unchanged)
 		return;
-	code->runtime.error = jit_code_read(&code->code, memory, descriptor);
+	code->runtime.error = jit_code_read(&code->code, memory, descriptor, code->runtime.whose);
+	code->found.known = code->code.sum; /* of what was read, not of what was there before */
 	if (code->runtime.error)
 		return;
 	code->from_ns = calloc(code->code.count + 1, sizeof(*code->from_ns));
@@ -52,47 +53,34 @@ static void ask_code(pid_t pid, const struct process_memory *memory, struct runt
 
 static void add_gone(struct made_code *code, const struct made_gone *gone)
 {
-	if (code->gone_count == GONE_MAX || gone->until_ns + GONE_KEPT_NS < code->read_ns)
+	bool is_old = gone->until_ns + GONE_KEPT_NS < code->read_ns;
+
+	if (!code->gone || code->gone_count == GONE_MAX || is_old) {
+		if (gone->until_ns > code->forgot_ns)
+			code->forgot_ns = gone->until_ns;
 		return;
+	}
 	code->gone[code->gone_count] = *gone;
 	jit_object_ref(code->gone[code->gone_count++].object);
 }
 
-/* Returns the number of the same object in the answer, which is mostly near `hint`; -1: it is gone.
- */
-static int64_t find_same(const struct made_code *code, const struct jit_object *object, size_t hint)
-{
-	size_t count = code->code.count;
-
-	for (size_t i = 0; i < count; i++) {
-		size_t at = (hint + i) % count;
-
-		if (jit_object_is_same(code->code.objects[at], object))
-			return (int64_t)at;
-	}
-	return -1;
-}
-
 static void follow_known(struct made_code *code, const struct made_code *known)
 {
-	size_t next = 0;
-
 	code->gone = calloc(GONE_MAX, sizeof(*code->gone));
+	code->forgot_ns = known->forgot_ns;
 	for (size_t i = 0; i < code->code.count; i++)
 		code->from_ns[i] = known->read_ns;
 	for (size_t i = 0; i < known->code.count; i++) {
 		struct jit_object *object = known->code.objects[i];
-		int64_t same = find_same(code, object, next);
+		int64_t same = jit_code_same(&code->code, object);
 
-		if (same >= 0) {
+		if (same >= 0)
 			code->from_ns[same] = known->from_ns[i];
-			next = (size_t)same + 1;
-		} else if (code->gone) {
+		else
 			add_gone(code, &(struct made_gone){object, known->from_ns[i],
 							   known->read_ns, code->read_ns});
-		}
 	}
-	for (size_t i = 0; code->gone && i < known->gone_count; i++)
+	for (size_t i = 0; i < known->gone_count; i++)
 		add_gone(code, &known->gone[i]);
 }
 
@@ -137,21 +125,9 @@ const struct jit_rows *made_code_rows(struct made_code *code, struct tables *tab
 		return NULL;
 	if (code->code.rows.image.words) {
 		code->table = tables_give(tables, &code->code.rows.image);
-		image_done(&code->code.rows.image);
+		jit_code_leave_words(&code->code);
 	}
 	return code->table && table_is_there(code->table) ? &code->code.rows : NULL;
-}
-
-static bool has_code(const struct jit_object *object, uint64_t address)
-{
-	size_t count;
-	const struct jit_range *ranges = jit_object_code(object, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		if (address >= ranges[i].start && address < ranges[i].end)
-			return true;
-	}
-	return false;
 }
 
 /* Returns the object that is there now, if it was there at that time. */
@@ -170,17 +146,17 @@ static bool is_same_name(const char *a, size_t a_len, const char *b, size_t b_le
 const char *made_code_find(const struct made_code *code, uint64_t address, uint64_t ns,
 			   struct jit_object **object, size_t *len)
 {
-	if (!code || code->runtime.error)
+	if (!code || code->runtime.error || ns < code->forgot_ns)
 		return NULL;
 	*object = present_at(code, address, ns);
 	const char *name = *object ? jit_object_find(*object, address, len) : NULL;
 	bool is_there = *object;
 
-	for (size_t i = 0; i < code->gone_count; i++) {
+	for (size_t i = 0; i < code->gone_count && ns < code->gone[i].until_ns; i++) {
 		const struct made_gone *gone = &code->gone[i];
 		size_t its_len = 0;
 
-		if (ns < gone->from_ns || ns >= gone->until_ns || !has_code(gone->object, address))
+		if (ns < gone->from_ns || !jit_object_has(gone->object, address))
 			continue;
 		const char *its = jit_object_find(gone->object, address, &its_len);
 		if (is_there && !is_same_name(name, *len, its, its_len))
@@ -226,6 +202,7 @@ const struct runtime_kind made_code_kind = {
 	.found_at = offsetof(struct made_code, found),
 	.found_bytes = sizeof(struct jit_place),
 	.begins_late = true,
+	.limit_ns = LIMIT_NS,
 	.is_found = is_found,
 	.follow = follow_code,
 	.ask = ask_code,

@@ -19,10 +19,11 @@ struct made_code {
 	struct jit_code code;	/* valid if runtime.error is 0 */
 	uint64_t *from_ns;	/* of code.objects: since then each may have been there */
 	struct made_gone *gone; /* objects that are no longer there */
-	size_t gone_count;
-	uint64_t read_ns;    /* when the look began, CLOCK_MONOTONIC */
-	uint64_t cpu_ns;     /* CPU time that it took */
-	struct table *table; /* of the rows, with a reference; NULL: none */
+	size_t gone_count;	/* by until_ns, the latest first */
+	uint64_t forgot_ns;	/* before that there may have been others; 0: all are known */
+	uint64_t read_ns;	/* when the look began, CLOCK_MONOTONIC */
+	uint64_t cpu_ns;	/* CPU time that it took, with that of telling the kernel's side */
+	struct table *table;	/* of the rows, with a reference; NULL: none */
 };
 
 /* Returns the rows for the spans of the process (mappings/spans.h), whose table is in the arena;

@@ -87,7 +87,7 @@ struct runtime_job {
 	struct job job;
 	struct runtime_question question; /* question_run() changes only question.memory */
 	struct runtime *answer;	 /* belongs to question_run() until question_run() has returned */
-	struct runtime *hanging; /* the answer (-ETIMEDOUT) if question_run() hangs */
+	struct runtime *hanging; /* the answer if the job was given up: -ETIMEDOUT, or -EBUSY */
 };
 
 static struct runtime *new_answer(const struct runtime_question *question)
@@ -101,6 +101,7 @@ static struct runtime *new_answer(const struct runtime_question *question)
 	answer->refs = 1;
 	answer->file = symbol_file_ref(question->place.file);
 	answer->bias = question->place.bias;
+	answer->whose = question->whose;
 	answer->error = -ETIMEDOUT;
 	return answer;
 }
@@ -118,6 +119,8 @@ static void question_done(struct job *job, bool finished)
 {
 	struct runtime_job *mine = (struct runtime_job *)job;
 
+	if (job->end != JOB_HANGS) /* else a target is never read again */
+		mine->hanging->error = -EBUSY;
 	mine->question.done(mine->question.arg, &mine->question,
 			    finished ? TAKE_PTR(mine->answer) : TAKE_PTR(mine->hanging),
 			    finished ? &mine->question.memory : NULL);
@@ -146,7 +149,8 @@ int runtime_ask(struct worker *worker, const struct runtime_question *question)
 	mine->job = (struct job){.run = question_run,
 				 .done = question_done,
 				 .free = free_question,
-				 .whose = question->whose};
+				 .whose = question->whose,
+				 .limit_ns = question->kind->limit_ns};
 	mine->question = *question;
 	mine->answer = new_answer(question);
 	mine->hanging = new_answer(question);

@@ -21,8 +21,10 @@ struct runtime {
 	unsigned refs;
 	struct symbol_file *file; /* with a reference */
 	uint64_t bias;		  /* where the file is loaded: addresses minus linked addresses */
+	uint64_t whose;		  /* the user of the process that was asked, as a job's */
 	/* 0: the other fields of the kind's struct are valid. -ETIMEDOUT: reading the process's
-	 * memory hangs; or an errno of the kind, or of reading. */
+	 * memory hangs. -EBUSY: there was no thread for the question, or computing took too long;
+	 * or an errno of the kind, or of reading. */
 	int error;
 };
 
@@ -57,6 +59,7 @@ struct runtime_kind {
 	 * answers -EAGAIN until then. So it is asked by a timer, too, and without a last try.
 	 */
 	bool begins_late;
+	uint64_t limit_ns; /* the job's time limit, if larger than the worker's; 0: none */
 	/* Returns whether that is what is known already. */
 	bool (*is_found)(const struct runtime *known, const void *found);
 	/*
@@ -101,7 +104,7 @@ struct runtime_question {
 	/* What is known already; copied, with a reference to the file. Not valid in done(). */
 	struct runtime_place place;
 	/* Takes over the answer, one reference. `memory` is the process's memory, opened, for a
-	 * target to keep; NULL: the job hangs and still uses the memory. */
+	 * target to keep; NULL: the job was given up, and may still use the memory. */
 	void (*done)(void *arg, const struct runtime_question *question, struct runtime *answer,
 		     struct job_memory *memory);
 	void *arg;

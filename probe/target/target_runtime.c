@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "runtime/made_code.h"
 #include "target/target_memory.h"
@@ -60,6 +61,35 @@ static void end_look(struct targets *targets, struct target *target, const struc
 	look_later(targets, target);
 }
 
+static bool has_made_rows(const struct runtime *known)
+{
+	return known && ((const struct made_code *)known)->code.rows.count;
+}
+
+/* Takes an answer, and tells the kernel's side, which takes a part in how long a process's made
+ * code isn't looked at. Without rows of such code there is nothing to tell of it. */
+static void take_answer(struct targets *targets, struct target *target,
+			const struct runtime_kind *kind, struct runtime *answer)
+{
+	struct target_runtime *its = &target->runtimes[kind->number];
+	bool is_made = kind->number == RUNTIME_MADE;
+	bool has_rows = is_made && (has_made_rows(answer) || has_made_rows(its->known));
+	uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	runtime_release(kind, its->known);
+	its->known = answer;
+	log_debug("target %d (%.*s): %s: %d", (int)target->pid, COMM_BYTES, target->comm,
+		  kind->name, answer->error);
+	come_back(targets, kind, its);
+	if (!is_made || has_rows)
+		target_publish(targets, target);
+	if (!is_made)
+		return;
+	struct made_code *code = (struct made_code *)answer;
+	code->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+	end_look(targets, target, code);
+}
+
 static void runtime_answered(void *arg, const struct runtime_question *question,
 			     struct runtime *answer, struct job_memory *memory)
 {
@@ -76,23 +106,22 @@ static void runtime_answered(void *arg, const struct runtime_question *question,
 		if (answer->error == -ETIMEDOUT)
 			target_set_hung(target); /* also if an older answer stays */
 	}
-	if (!target || !target_is_alive(target) || runtime_is_worse(answer, its->known)) {
+	if (!target || !target_is_alive(target)) {
 		runtime_release(kind, answer);
 		return;
 	}
-	if (kind->number == RUNTIME_MADE)
-		end_look(targets, target, (const struct made_code *)answer);
+	if (runtime_is_worse(answer, its->known)) {
+		look_later(targets, target);
+		runtime_release(kind, answer);
+		return;
+	}
 	if (kind->follow && runtime_is_at(its->known, answer->file, answer->bias) &&
 	    !kind->follow(answer, its->known)) {
+		end_look(targets, target, (const struct made_code *)answer);
 		runtime_release(kind, answer);
 		return;
 	}
-	runtime_release(kind, its->known);
-	its->known = answer;
-	log_debug("target %d (%.*s): %s: %d", (int)target->pid, COMM_BYTES, target->comm,
-		  kind->name, answer->error);
-	come_back(targets, kind, its);
-	target_publish(targets, target);
+	take_answer(targets, target, kind, answer);
 }
 
 static void ask_target(struct targets *targets, struct target *target,
@@ -211,16 +240,18 @@ static void look_again(struct targets *targets, struct target *target)
 
 void target_look_at_made(struct targets *targets, struct target *target, uint64_t ns)
 {
-	target->made_ns = ns;
+	if (ns > target->made_ns)
+		target->made_ns = ns;
 	look_again(targets, target);
 }
 
 void target_meet_made(struct targets *targets, struct target *target, const struct stack *stack,
 		      const uint64_t *words)
 {
+	const struct made_code *made = target_made_code(target);
 	struct code code;
 
-	if (!target->runtimes[RUNTIME_MADE].known)
+	if (!made || (!made->runtime.error && stack->time_ns <= made->read_ns))
 		return;
 	for (size_t i = 0; i < stack->words_count; i++) {
 		uint64_t kind = words[i] >> FRAME_KIND_SHIFT;

@@ -53,16 +53,16 @@ const struct jit_place *table_jit(const struct table *table, uint64_t file_offse
 
 struct table *tables_give(struct tables *tables, const struct table_image *image)
 {
+	struct table *table = tables->arena ? table_new(tables) : NULL;
 	struct content *content;
 
-	if (!tables->arena || content_get(tables, &content, image) < 0) {
+	if (table)
+		table_ref(table);
+	if (!table || content_get(tables, &content, image) < 0) {
 		tables->stats.refused++;
+		table_unref(table);
 		return NULL;
 	}
-	struct table *table = table_new(tables);
-	if (!table)
-		return NULL; /* the content goes when there is no room for another one */
-	table_ref(table);
 	table_take_content(table, content);
 	return table;
 }

@@ -4,6 +4,7 @@
 #include "fuzz_memory.h"
 
 #include "jit/jit_code.h"
+#include "jit/jit_memory.h"
 
 #define AT UINT64_C(0x10000)
 
@@ -39,11 +40,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	const struct process_memory reader = {.read = made_memory_read, .arg = &memory};
 	struct jit_code code;
 
-	if (jit_code_read(&code, &reader, AT) < 0)
+	if (jit_code_read(&code, &reader, AT, 1) < 0)
 		return 0;
 	demand_code(&code);
 	jit_code_done(&code);
-	demand(jit_memory_take(32u << 20)); /* all was given back */
-	jit_memory_give(32u << 20);
+	demand(jit_memory_taken() == 0); /* all was given back */
 	return 0;
 }

@@ -81,8 +81,11 @@ static const char *made_problem(int error)
 		return "its list has another version";
 	case -EAGAIN:
 		return "its list makes no sense, or changed each time while it was read";
+	case -EBUSY:
 	case -ETIMEDOUT:
 		return "reading its memory took too long";
+	case -ENOMEM:
+		return "the daemon has no memory for it";
 	default:
 		return "its memory can't be read";
 	}

@@ -7,8 +7,10 @@
 #include "jit/jit_code.h"
 #include "programs/jit_elf.h"
 
-#define FILES_MAX 8
-#define CODE_AT	  0x7f0000001000u
+#define FILES_MAX   8
+#define ENTRIES_MAX 80
+#define CODE_AT	    0x7f0000001000u
+#define WHOSE	    7 /* the program's user */
 
 struct made_entry {
 	uint64_t next, prev, elf, elf_bytes;
@@ -20,14 +22,16 @@ struct made_memory {
 		uint32_t version, action;
 		uint64_t relevant, first;
 	} descriptor;
-	struct made_entry entries[FILES_MAX];
+	struct made_entry entries[ENTRIES_MAX]; /* the first ones are of the files */
 	struct made_elf files[FILES_MAX];
 	unsigned char loaded[FILES_MAX][MADE_FRAMES];
 };
 
 struct scene {
 	struct made_memory *memory;
-	unsigned reads;
+	unsigned reads, lists; /* reads of all, and of the list's begin */
+	unsigned char *frames; /* more of the program's memory, where it lies here */
+	size_t frames_bytes;
 	void (*before_read)(struct scene *scene); /* NULL: nothing happens */
 };
 
@@ -42,8 +46,13 @@ static inline int scene_read(void *arg, uint64_t address, void *to, size_t bytes
 	uint64_t at = address - at_of(scene->memory);
 
 	scene->reads++;
+	scene->lists += at == 0;
 	if (scene->before_read)
 		scene->before_read(scene);
+	if (address - at_of(scene->frames) < scene->frames_bytes) {
+		memcpy(to, scene->frames + (address - at_of(scene->frames)), bytes);
+		return 0;
+	}
 	if (at > sizeof(*scene->memory) || bytes > sizeof(*scene->memory) - at)
 		return -EFAULT;
 	memcpy(to, (const char *)scene->memory + at, bytes);

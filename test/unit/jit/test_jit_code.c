@@ -2,11 +2,13 @@
 /* What a program tells debuggers of the code that it makes: names and rows, whatever it writes. */
 #include "unit/jit/jit_scene.h"
 
+#include "jit/jit_memory.h"
+
 static int look(struct scene *scene, struct jit_code *code)
 {
 	const struct process_memory memory = scene_memory(scene);
 
-	return jit_code_read(code, &memory, scene_descriptor(scene));
+	return jit_code_read(code, &memory, scene_descriptor(scene), WHOSE);
 }
 
 static void check_name(const struct jit_code *code, uint64_t address, const char *name)
@@ -277,21 +279,75 @@ static void any_byte_may_have_any_value(void **state)
 	scene_done(&scene);
 }
 
-static void all_memory_is_given_back(void **state)
+static void a_user_has_no_more_than_a_share(void **state)
 {
-	(void)state;
-	assert_true(jit_memory_take(32u << 20));
-	assert_false(jit_memory_take(1));
 	struct scene scene;
 	struct jit_code code;
 
+	(void)state;
+	assert_true(jit_memory_take(WHOSE, JIT_SHARE_MAX));
+	assert_false(jit_memory_take(WHOSE, 1));
 	scene_make(&scene);
 	assert_int_equal(look(&scene, &code), 0);
 	assert_int_equal(code.count, 0);
 	assert_int_equal(code.lost[JIT_LOST_NO_ROOM], 2);
 	jit_code_done(&code);
+	for (unsigned i = 1; i < 4; i++)
+		assert_true(jit_memory_take(WHOSE + i, JIT_SHARE_MAX));
+	assert_false(jit_memory_take(WHOSE + 4, 1)); /* nobody may have more together */
+	for (unsigned i = 0; i < 4; i++)
+		jit_memory_give(WHOSE + i, JIT_SHARE_MAX);
+	assert_int_equal(look(&scene, &code), 0);
+	assert_int_equal(code.count, 2);
+	assert_true(jit_memory_taken() > 0);
+	jit_code_done(&code);
+	assert_int_equal(jit_memory_taken(), 0);
 	scene_done(&scene);
-	jit_memory_give(32u << 20);
+}
+
+#define MANY	  40000 /* functions, each with two rows: JIT_ROWS_MAX is less than twice that */
+#define MANY_ROWS (MADE_FRAMES + MANY * 32)
+
+/* An object file of so many functions, of which two have names. */
+static void describe_many(struct scene *scene, unsigned number, uint64_t code, const char *name)
+{
+	Elf64_Shdr *sections = scene->memory->files[number].sections;
+	unsigned char *frames = scene->frames + (size_t)number * MANY_ROWS;
+
+	scene_describe(scene, number, code, true, name, "inner");
+	sections[MADE_CODE_SECTION].sh_size = MANY * MADE_BYTES;
+	sections[MADE_EH_FRAME].sh_addr = at_of(frames);
+	sections[MADE_EH_FRAME].sh_size = made_frames(frames, code, MANY);
+}
+
+static void a_file_whose_rows_find_no_room_has_names(void **state)
+{
+	static const unsigned all[] = {0, 1, 2};
+	struct scene scene;
+	struct jit_code code;
+
+	(void)state;
+	scene_make(&scene);
+	scene.frames_bytes = (size_t)2 * MANY_ROWS;
+	scene.frames = calloc(1, scene.frames_bytes);
+	assert_non_null(scene.frames);
+	describe_many(&scene, 0, CODE_AT, "first");
+	describe_many(&scene, 1, CODE_AT + 0x10000000, "second");
+	scene_describe(&scene, 2, CODE_AT + 0x20000000, true, "third", "inner");
+	scene_list(&scene, all, 3);
+	assert_int_equal(look(&scene, &code), 0);
+	assert_int_equal(code.count, 3);
+	assert_int_equal(code.lost[JIT_LOST_ROWS], 1);
+	assert_int_equal(lost(&code), 1);
+	check_name(&code, CODE_AT, "first");
+	check_cfa(&code, CODE_AT + 4, 32);
+	check_name(&code, CODE_AT + 0x10000000, "second");
+	assert_int_equal(rule_at(&code, CODE_AT + 0x10000004).kind, RULE_NONE);
+	check_name(&code, CODE_AT + 0x20000000, "third"); /* what comes after it has its rows */
+	check_cfa(&code, CODE_AT + 0x20000004, 32);
+	jit_code_done(&code);
+	free(scene.frames);
+	scene_done(&scene);
 }
 
 int main(void)
@@ -306,7 +362,8 @@ int main(void)
 		cmocka_unit_test(of_two_that_say_of_the_same_code_what_it_is_none_is_believed),
 		cmocka_unit_test(what_goes_while_it_is_read_is_left_out),
 		cmocka_unit_test(any_byte_may_have_any_value),
-		cmocka_unit_test(all_memory_is_given_back),
+		cmocka_unit_test(a_user_has_no_more_than_a_share),
+		cmocka_unit_test(a_file_whose_rows_find_no_room_has_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

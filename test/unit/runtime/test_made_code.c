@@ -3,6 +3,7 @@
 #include "unit/jit/jit_scene.h"
 
 #include "base/clock.h"
+#include "jit/jit_memory.h"
 #include "runtime/made_code.h"
 
 static struct made_code *look(struct scene *scene, struct made_code *before)
@@ -45,8 +46,7 @@ static void end_look(struct made_code *code, struct scene *scene)
 {
 	made_code_kind.unref(&code->runtime);
 	scene_done(scene);
-	assert_true(jit_memory_take(32u << 20)); /* all was given back */
-	jit_memory_give(32u << 20);
+	assert_int_equal(jit_memory_taken(), 0); /* all was given back */
 }
 
 static void what_is_there_has_its_name_before_the_first_look_too(void **state)
@@ -138,6 +138,62 @@ static void what_came_later_has_no_name_before_the_look_without_it(void **state)
 	end_look(code, &scene);
 }
 
+/* The list is another one while the second look reads it. */
+static void change_for_a_look(struct scene *scene)
+{
+	bool is_read = scene->lists == 4 || scene->lists == 5;
+
+	scene_describe(scene, 0, CODE_AT, true, is_read ? "short" : "before_and_after", "inner");
+}
+
+static void a_list_that_was_another_one_only_while_it_was_read_is_read_again(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_make(&scene);
+	struct made_code *code = look(&scene, NULL); /* reads the list at its begin and its end */
+	assert_int_equal(scene.lists, 2);
+	jit_rows_done(&code->code.rows);
+	scene.before_read = change_for_a_look;
+	code = look(&scene, code); /* reads it for the checksum, too */
+	assert_int_equal(scene.lists, 5);
+	check_name(code, CODE_AT, code->read_ns, "short");
+	jit_rows_done(&code->code.rows);
+	code = look(&scene, code);
+	assert_int_equal(scene.lists, 8);
+	check_name(code, CODE_AT, code->read_ns, "before_and_after");
+	end_look(code, &scene);
+}
+
+#define GONE 70 /* more than are remembered */
+
+static void before_what_is_forgotten_there_are_no_names(void **state)
+{
+	static const unsigned one[] = {0};
+	unsigned numbers[GONE];
+	struct scene scene;
+
+	(void)state;
+	scene_make(&scene);
+	scene_describe(&scene, 2, CODE_AT, true, "older", "inner");
+	for (unsigned i = 0; i < GONE; i++) { /* the last one has code of its own */
+		numbers[i] = ENTRIES_MAX - GONE + i;
+		scene.memory->entries[numbers[i]] = scene.memory->entries[i + 1 < GONE ? 1 : 2];
+	}
+	scene_list(&scene, numbers, GONE);
+	struct made_code *code = look(&scene, NULL);
+	uint64_t seen_ns = code->read_ns;
+	check_name(code, CODE_AT, seen_ns, "older");
+	scene_describe(&scene, 0, CODE_AT, true, "newer", "inner");
+	scene_list(&scene, one, 1);
+	code = look(&scene, code);
+	check_name(code, CODE_AT, seen_ns, NULL);
+	check_name(code, CODE_AT, code->read_ns - 1, NULL); /* it may have been the older one */
+	check_name(code, CODE_AT, code->read_ns, "newer");
+	end_look(code, &scene);
+}
+
 static void looks_that_fail_tell_nothing(void **state)
 {
 	struct scene scene;
@@ -161,6 +217,8 @@ int main(void)
 		cmocka_unit_test(a_look_that_finds_the_same_only_says_when),
 		cmocka_unit_test(of_two_names_between_two_looks_none_is_guessed),
 		cmocka_unit_test(what_came_later_has_no_name_before_the_look_without_it),
+		cmocka_unit_test(a_list_that_was_another_one_only_while_it_was_read_is_read_again),
+		cmocka_unit_test(before_what_is_forgotten_there_are_no_names),
 		cmocka_unit_test(looks_that_fail_tell_nothing),
 	};
 

@@ -27,6 +27,8 @@ struct scene {
 
 static atomic_int unrefs;
 static sem_t *hangs;
+static atomic_bool computes; /* until the job was given up */
+static uint64_t takes_ns;    /* time of no computing */
 
 static void ask(pid_t pid, const struct process_memory *memory, struct runtime *runtime)
 {
@@ -35,6 +37,10 @@ static void ask(pid_t pid, const struct process_memory *memory, struct runtime *
 	(void)memory;
 	if (hangs)
 		sem_wait(hangs);
+	while (computes)
+		;
+	if (takes_ns)
+		usleep((useconds_t)(takes_ns / 1000));
 	made->known = made->found + pid;
 	runtime->error = 0;
 }
@@ -46,7 +52,7 @@ static void unref(struct runtime *runtime)
 	unrefs++;
 }
 
-static const struct runtime_kind kind = {
+static struct runtime_kind kind = {
 	.bytes = sizeof(struct made),
 	.found_at = offsetof(struct made, found),
 	.found_bytes = sizeof(int),
@@ -66,7 +72,7 @@ static void answered(void *arg, const struct runtime_question *question, struct 
 
 	assert_int_equal(question->pid, PID);
 	assert_int_equal(question->id, 70);
-	assert_int_equal(memory == NULL, hangs != NULL);
+	assert_int_equal(memory == NULL, hangs || computes);
 	scene->answer = (struct made *)answer;
 	loop_stop(scene->loop);
 }
@@ -149,6 +155,42 @@ static void a_process_that_hangs_is_answered_for(void **state)
 	sem_destroy(&late);
 }
 
+/* A target whose answer is -ETIMEDOUT is never asked again. */
+static void a_question_that_takes_long_to_compute_may_be_put_again(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	computes = true;
+	kind.limit_ns = NS_PER_S; /* it gets some of the CPU in that time */
+	scene_make(&scene);
+	put_question(&scene);
+	computes = false;
+	assert_int_equal(scene.answer->runtime.error, -EBUSY);
+	assert_true(runtime_is_passing(&kind, &scene.answer->runtime));
+	while (unrefs < 1)
+		usleep(1000);
+	unref(&scene.answer->runtime);
+	scene_done(&scene);
+	assert_int_equal(unrefs, 2);
+	kind.limit_ns = 0;
+}
+
+static void a_kind_may_have_more_time_than_others(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	takes_ns = 5 * LIMIT_NS;
+	kind.limit_ns = 60 * NS_PER_S;
+	scene_make(&scene);
+	put_question(&scene);
+	assert_int_equal(scene.answer->runtime.error, 0);
+	unref(&scene.answer->runtime);
+	scene_done(&scene);
+	kind.limit_ns = takes_ns = 0;
+}
+
 static void whose_code_it_is(void **state)
 {
 	struct symbol_file *file = symbol_file_nameless("/usr/lib/runtime"), *other;
@@ -172,6 +214,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_known_is_handed_over),
 		cmocka_unit_test(a_process_that_hangs_is_answered_for),
+		cmocka_unit_test(a_question_that_takes_long_to_compute_may_be_put_again),
+		cmocka_unit_test(a_kind_may_have_more_time_than_others),
 		cmocka_unit_test(whose_code_it_is),
 	};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Targets with a runtime of the test's, a CPython or a Java VM: a mapped file has it, and the test
- * answers for the process. Linked with __wrap_table_python(), __wrap_table_hotspot(),
- * __wrap_runtime_ask().
+ * Targets with a runtime of the test's, a CPython, a Java VM, or code that it tells debuggers of: a
+ * mapped file has it, and the test answers for the process. Linked with __wrap_table_python(),
+ * __wrap_table_hotspot(), __wrap_table_jit(), __wrap_runtime_ask().
  */
 #pragma once
 
@@ -10,12 +10,13 @@
 
 #include "runtime/interpreter.h"
 #include "runtime/jvm.h"
+#include "runtime/made_code.h"
 
 #define BIAS	   0x1000
 #define HEAP	   0x100000000000 /* where nothing is mapped */
 #define UNANSWERED 4
 
-static bool has_python, has_java;
+static bool has_python, has_java, has_made;
 static struct cpython_file made_python;
 static struct hotspot_file made_java;
 
@@ -32,6 +33,8 @@ const struct cpython_file *__wrap_table_python(const struct table *table,
 					       const struct span *span, uint64_t *bias);
 const struct hotspot_file *__wrap_table_hotspot(const struct table *table, uint64_t file_offset,
 						const struct span *span, uint64_t *bias);
+const struct jit_place *__wrap_table_jit(const struct table *table, uint64_t file_offset,
+					 const struct span *span, uint64_t *bias);
 int __wrap_runtime_ask(struct worker *worker, const struct runtime_question *question);
 
 const struct cpython_file *__wrap_table_python(const struct table *table,
@@ -49,6 +52,16 @@ const struct hotspot_file *__wrap_table_hotspot(const struct table *table, uint6
 	(void)table, (void)file_offset, (void)span;
 	*bias = BIAS;
 	return has_java ? &made_java : NULL;
+}
+
+const struct jit_place *__wrap_table_jit(const struct table *table, uint64_t file_offset,
+					 const struct span *span, uint64_t *bias)
+{
+	static const struct jit_place place = {.descriptor = 0x30};
+
+	(void)table, (void)file_offset, (void)span;
+	*bias = BIAS;
+	return has_made ? &place : NULL;
 }
 
 int __wrap_runtime_ask(struct worker *worker, const struct runtime_question *question)
@@ -101,6 +114,7 @@ static inline void runtime_begin(bool python, bool java)
 {
 	has_python = python;
 	has_java = java;
+	has_made = false;
 	made_python = (struct cpython_file){.version = 0x030b07f0, .runtime = 0x10};
 	made_java = (struct hotspot_file){.symbols = {0x20}};
 	questions = answered = 0;

@@ -364,19 +364,69 @@ static void a_vm_without_virtual_threads_yet_is_asked_again_and_keeps_what_is_kn
 	assert_int_equal(questions, 3);
 }
 
-static void a_vms_code_cache_is_walked(void **state)
+/* Begins a process that has made code. */
+static void begin_maker(void)
 {
-	(void)state;
 	void *made = mmap((void *)HEAP, 4096, PROT_READ | PROT_EXEC,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	assert_ptr_equal(made, (void *)HEAP);
 	process_begin(&other, scene.comm);
 	munmap(made, 4096);
+}
+
+static void a_vms_code_cache_is_walked(void **state)
+{
+	(void)state;
+	begin_maker();
 	scene_follow_pid(other.pid);
 	until_asked(1);
 	assert_false(is_walked(&other));
 	answer(0);
 	assert_true(is_walked(&other));
+}
+
+/* ---- made code ---- */
+
+static int begin_made(void **state)
+{
+	(void)state;
+	runtime_begin(false, false);
+	has_made = true;
+	return 0;
+}
+
+/* Answers that a look which begins now has found nothing. Returns when that is. */
+static uint64_t answer_look(void)
+{
+	uint64_t now_ns = loop_now_ns();
+
+	((struct made_code *)next_answer())->read_ns = now_ns;
+	answer(0);
+	return now_ns;
+}
+
+static void made_code_is_looked_at_again_for_later_stacks(void **state)
+{
+	(void)state;
+	begin_maker();
+	scene_follow_pid(other.pid);
+	until_asked(1);
+	uint64_t read_ns = answer_look();
+	scene_skip(NS_PER_S);
+	life_stack(&other, HEAP, read_ns, 0);
+	assert_int_equal(questions, 1);
+	life_stack(&other, HEAP, loop_now_ns(), 0);
+	assert_int_equal(questions, 2);
+	answer(-EAGAIN); /* and what is known stays */
+	scene_skip(NS_PER_S);
+	until_asked(3);
+	answer(-EBUSY);
+	scene_skip(NS_PER_S);
+	until_asked(4);
+	answer_look();
+	scene_skip(NS_PER_S);
+	scene_settle();
+	assert_int_equal(questions, 4);
 }
 
 #define TEST(name, begin) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -406,6 +456,7 @@ int main(void)
 		TEST(a_vm_without_virtual_threads_yet_is_asked_again_and_keeps_what_is_known,
 		     begin_java),
 		TEST(a_vms_code_cache_is_walked, begin_java),
+		TEST(made_code_is_looked_at_again_for_later_stacks, begin_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
