@@ -259,13 +259,13 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 # allocation fail, test_cleaner has a clock of its own, test_close_job files whose closing hangs, test_lines processes that it may not kill, test_file_lines a file that hangs, test_agents makes up what VMs answer, test_tables*,
 # test_code_cache* and test_jfr* what they read; test_sender_disk has a disk that hangs, test_bolt a writer between any two reads. test_api_admission,
 # test_api_folders, test_api_processes, test_api_sched_live, test_api_seconds and test_container_journal set the clock ahead; in test_api_folders a look at a folder waits,
-# in test_api_processes the reading of a command line.
+# in test_api_processes the reading of a command line. There some processes have another user, and one too many threads.
 UNITFLAGS_test_oom := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=attach_queue_$f)
 UNITFLAGS_test_anomaly_limits := -Wl,--wrap=cgroup_limits_read
 UNITFLAGS_test_api_admission := -Wl,--wrap=clock_gettime
 UNITFLAGS_test_api_folders := -Wl,--wrap=store_check_folder,--wrap=clock_gettime
-UNITFLAGS_test_api_processes := -Wl,--wrap=clock_gettime,--wrap=proc_command,--wrap=proc_counts_waits
+UNITFLAGS_test_api_processes := -Wl,--wrap=clock_gettime,--wrap=proc_command,--wrap=proc_counts_waits,--wrap=proc_uid,--wrap=proc_wait_ns
 UNITFLAGS_test_api_sched_live := -Wl,--wrap=clock_gettime
 UNITFLAGS_test_api_seconds := -Wl,--wrap=clock_gettime
 UNITFLAGS_test_attach_queue := -Wl,--wrap=attach_look,--wrap=attach_begin

@@ -33,3 +33,13 @@ static inline uint64_t hung_set_until_ns(const struct hung_set *set, uint64_t a,
 	}
 	return 0;
 }
+
+/* Returns how many are left alone whose first number is `a`. */
+static inline unsigned hung_set_count(const struct hung_set *set, uint64_t a, uint64_t now_ns)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < HUNG_SET_MAX && i < set->added; i++)
+		count += set->each[i].a == a && set->each[i].until_ns > now_ns;
+	return count;
+}

@@ -2,6 +2,7 @@
 #include "api/processes/process_list.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,10 +13,22 @@
 #include "base/grow.h"
 #include "container/cgroup.h"
 
-#define PIECE	     64	   /* processes that a job looks at: some ms */
-#define THREADS_MAX  65536 /* whose waits are summed up in a reading */
-#define HUNG_NS	     (60 * NS_PER_S)
-#define READINGS_MAX 3 /* of a question, if command lines hang */
+#define PIECE		   64	 /* processes that a job looks at: some ms */
+#define PIECE_THREADS	   4096	 /* a job begins no other process after so many threads */
+#define THREADS_MAX	   65536 /* whose waits are summed up in a reading */
+#define THREADS_OF_ONE_MAX 4096	 /* those of a process */
+#define HUNG_NS		   (60 * NS_PER_S)
+#define READINGS_MAX	   4 /* of a question, if command lines hang: the last one reads none */
+
+/* The owner of the jobs, no user's number: as others' jobs they are put aside if they take long.
+ * Fewer of them may hang than the worker bears of one owner. */
+#define READERS	    job_of((uid_t)-1, 0)
+#define HANGING_MAX (WORKER_HANGING_OF_ONE_MAX - 1)
+/* Command lines of a user that may hang, or have hung within HUNG_NS. */
+#define HANGING_OF_USER_MAX 2
+#define HANGING_OF_ROOT_MAX 4
+
+#define PID_BITS	    22 /* the kernel's PID_MAX_LIMIT */
 
 struct process_reading {
 	struct job job;
@@ -30,10 +43,11 @@ struct process_reading {
 	struct hung_set *hung; /* a copy */
 	struct process_listing list;
 	int error;
-	/* whose command line is being read, for the loop, where the job is given up; pid 0:
-	 * nobody's */
-	_Atomic uint64_t at_start_ticks;
-	atomic_int at_pid;
+	/* whose command line is being read, for the loop, where the job is given up: the user, and
+	 * the process_key(); 0: nobody's */
+	atomic_uint at_uid;
+	_Atomic uint64_t at_process;
+	atomic_bool given_up; /* a late reading goes no further */
 };
 
 /* ---- all processes ---- */
@@ -72,8 +86,13 @@ static int begin_reading(struct process_reading *mine)
 
 static void read_wait(struct process_reading *mine, struct listed_process *process)
 {
-	process->has_wait = mine->counts_waits && mine->threads_left &&
-			    proc_wait_ns(process->pid, &mine->threads_left, &process->wait_ns) == 0;
+	size_t most =
+		mine->threads_left < THREADS_OF_ONE_MAX ? mine->threads_left : THREADS_OF_ONE_MAX;
+	size_t left = most;
+
+	process->has_wait = mine->counts_waits && most &&
+			    proc_wait_ns(process->pid, &left, &process->wait_ns) == 0;
+	mine->threads_left -= most - left;
 }
 
 static void read_process(struct process_reading *mine, pid_t pid)
@@ -158,24 +177,76 @@ static void trim_character(char *text)
 	text[len] = '\0';
 }
 
-/* Reading it may hang, where a thread of the process does, and holds its mappings locked. */
+/* ---- command lines: reading one may hang, where a thread of the process does, and holds its
+ * mappings locked ---- */
+
+/* What is being read, or hangs, in all readings, late ones too: user << 32 | pid; 0: free. */
+static _Atomic uint64_t places[HANGING_MAX];
+
+static unsigned hanging_max(uid_t uid)
+{
+	return uid ? HANGING_OF_USER_MAX : HANGING_OF_ROOT_MAX;
+}
+
+/* Returns a process's number, unlike that of a later process with its pid; never 0. */
+static uint64_t process_key(const struct listed_process *process)
+{
+	return process->stat.start_ticks << PID_BITS | (uint64_t)process->pid;
+}
+
+/* Takes a place. Returns NULL if all are taken, the user's are, or one is by this process. */
+static _Atomic uint64_t *take_place(const struct listed_process *process)
+{
+	uint64_t none = 0, mine = (uint64_t)process->uid << 32 | (uint32_t)process->pid;
+	_Atomic uint64_t *place = NULL;
+	unsigned of_user = 0;
+
+	for (size_t i = 0; i < HANGING_MAX; i++) {
+		uint64_t its = places[i];
+
+		if (its == mine)
+			return NULL;
+		if (!its)
+			place = &places[i];
+		else
+			of_user += its >> 32 == process->uid;
+	}
+	if (!place || of_user >= hanging_max(process->uid))
+		return NULL;
+	return atomic_compare_exchange_strong(place, &none, mine) ? place : NULL;
+}
+
+/* Returns whether the command line, or those of the user, have hung of late. */
+static bool has_hung(const struct process_reading *mine, const struct listed_process *process)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	return hung_set_until_ns(mine->hung, process->uid, process_key(process), now_ns) ||
+	       hung_set_count(mine->hung, process->uid, now_ns) >= hanging_max(process->uid);
+}
+
 static void read_command(struct process_reading *mine, const struct listed_process *process)
 {
 	struct process_detail *detail = process->detail;
 
-	if (process->stat.is_kernel ||
-	    hung_set_until_ns(mine->hung, (uint64_t)process->pid, process->stat.start_ticks,
-			      clock_ns(CLOCK_MONOTONIC)))
+	if (process->stat.is_kernel || mine->readings + 1 == READINGS_MAX ||
+	    has_hung(mine, process))
 		return;
-	mine->at_start_ticks = process->stat.start_ticks;
-	mine->at_pid = process->pid;
+	_Atomic uint64_t *place = take_place(process);
+	if (!place)
+		return;
+	mine->at_uid = process->uid;
+	mine->at_process = process_key(process);
 	detail->has_command = proc_command(process->pid, detail->command, sizeof(detail->command),
 					   &detail->is_cut) == 0 &&
 			      detail->command[0];
-	mine->at_pid = 0;
+	mine->at_process = 0;
+	*place = 0;
 	if (detail->is_cut)
 		trim_character(detail->command);
 }
+
+/* ---- the rest of what is shown ---- */
 
 /* Reads what is shown of a process, unless another one has its pid by now. */
 static void read_detail(struct process_reading *mine, struct listed_process *process,
@@ -217,7 +288,10 @@ static void run_reading(struct job *job)
 		mine->error = -ENOMEM;
 	else if (!mine->pids)
 		mine->error = begin_reading(mine);
-	for (int i = 0; i < PIECE && !is_read(mine); i++) {
+	size_t threads = mine->threads_left;
+	for (int i = 0; i < PIECE && threads - mine->threads_left < PIECE_THREADS &&
+			!is_read(mine) && !mine->given_up;
+	     i++) {
 		if (mine->at == mine->pids_count) {
 			read_detail(mine, &mine->list.all[mine->detailed++], cgroups);
 			continue;
@@ -242,6 +316,12 @@ static void free_reading(struct job *job)
 
 static void end_reading(struct job *job, bool finished);
 
+static struct job reading_job(void)
+{
+	return (struct job){
+		.run = run_reading, .done = end_reading, .free = free_reading, .whose = READERS};
+}
+
 /* Submits the rest as another job. */
 static int go_on(struct process_reading *from)
 {
@@ -250,7 +330,7 @@ static int go_on(struct process_reading *from)
 	if (!rest)
 		return -ENOMEM;
 	memcpy(rest, from, sizeof(*rest));
-	rest->job = (struct job){.run = run_reading, .done = end_reading, .free = free_reading};
+	rest->job = reading_job();
 	from->pids = NULL;
 	from->hung = NULL;
 	from->list.all = NULL;
@@ -271,7 +351,7 @@ static int begin_again(struct process_lister *lister, const struct process_quest
 	}
 	memcpy(hung, &lister->hung, sizeof(*hung));
 	*mine = (struct process_reading){
-		.job = {.run = run_reading, .done = end_reading, .free = free_reading},
+		.job = reading_job(),
 		.lister = lister,
 		.question = *question,
 		.readings = readings,
@@ -284,11 +364,12 @@ static int begin_again(struct process_lister *lister, const struct process_quest
 /* A job was given up, or refused. Returns 0: another reading has begun. */
 static int leave_out_hung(struct process_reading *mine)
 {
-	int pid = mine->at_pid;
+	uint64_t process = mine->at_process;
 
-	if (!pid || mine->readings + 1 >= READINGS_MAX)
+	mine->given_up = true;
+	if (!process)
 		return -ETIMEDOUT;
-	hung_set_add(&mine->lister->hung, (uint64_t)pid, mine->at_start_ticks,
+	hung_set_add(&mine->lister->hung, mine->at_uid, process,
 		     clock_ns(CLOCK_MONOTONIC) + HUNG_NS);
 	return begin_again(mine->lister, &mine->question, mine->readings + 1);
 }

@@ -2,8 +2,8 @@
 /*
  * What runs on the host, as /proc tells: jobs read it in pieces, one reading after the other, and
  * keep nothing. Command lines are in processes' memory: if one can't be read in time, the reading
- * begins again, and leaves that process's out, as the readings of the next minute do. Loop thread
- * only.
+ * begins again, and leaves that process's out, as the readings of the next minute do. Few hang at a
+ * time, of one user and in all; with so many the others are left out. Loop thread only.
  */
 #pragma once
 
@@ -57,7 +57,7 @@ struct process_listing {
 /* Who has processes read. */
 struct process_lister {
 	struct worker *worker;
-	struct hung_set hung; /* pid, start_ticks: whose command lines aren't read for a while */
+	struct hung_set hung; /* user, process: whose command lines aren't read for a while */
 };
 
 struct process_question {

@@ -10,6 +10,8 @@
 #include "output/text/xml.h"
 
 #define LEGEND_CHAR 6 /* px: more than the mean width of the legend's font, 11 px proportional */
+/* A change that is told: more, after next to nothing before, would fit no integer. */
+#define PERMILLE_MAX 1e15
 
 extern const char svg_script[], svg_script_end[], svg_style[], svg_style_end[];
 
@@ -97,7 +99,8 @@ static void add_change(const struct picture *picture)
 
 	if (before <= 0)
 		return;
-	uint64_t permille = (uint64_t)(fabs(after - before) * 1000 / before + 0.5);
+	double change = fabs(after - before) * 1000 / before + 0.5;
+	uint64_t permille = change < PERMILLE_MAX ? (uint64_t)change : (uint64_t)PERMILLE_MAX;
 	buf_str(picture->out, after < before ? " · -" : " · +");
 	buf_add(picture->out, text, (size_t)(number_put_fixed(text, permille, 1, true) - text));
 	buf_char(picture->out, '%');

@@ -40,12 +40,29 @@ static void a_full_set_forgets_the_oldest_alone(void **state)
 		assert_int_equal(hung_set_until_ns(&set, i, i, 1), 100);
 }
 
+static void those_with_a_number_in_common_are_counted_until_their_time_is_over(void **state)
+{
+	static struct hung_set set;
+
+	(void)state;
+	assert_int_equal(hung_set_count(&set, 0, 0), 0);
+	hung_set_add(&set, 7, 1, 100);
+	hung_set_add(&set, 7, 2, 200);
+	hung_set_add(&set, 8, 1, 200);
+	assert_int_equal(hung_set_count(&set, 7, 99), 2);
+	assert_int_equal(hung_set_count(&set, 7, 100), 1);
+	assert_int_equal(hung_set_count(&set, 7, 200), 0);
+	assert_int_equal(hung_set_count(&set, 9, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_hung_is_left_alone_until_its_time_is_over),
 		cmocka_unit_test(what_hung_again_waits_for_its_new_time),
 		cmocka_unit_test(a_full_set_forgets_the_oldest_alone),
+		cmocka_unit_test(
+			those_with_a_number_in_common_are_counted_until_their_time_is_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,6 +225,34 @@ static void what_counts_as_a_change_follows_from_the_unit(void **state)
 	assert_rules("a 1\n", "# stackprobe unit=us from=1 until=2\na 1\n", NULL, false, true);
 }
 
+static int keep_text(void *arg, struct buf *text)
+{
+	struct buf *out = arg;
+
+	buf_add(out, text->data, text->len);
+	text->len = 0;
+	return buf_error(out);
+}
+
+static void a_change_after_next_to_nothing_fits_the_head(void **state)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(1 << 20);
+	struct stacks_svg svg = {.meta = {.count_name = "samples"},
+				 .width = 1200,
+				 .is_diff = true,
+				 .flush = keep_text,
+				 .arg = &out};
+	_cleanup_difference_ struct difference difference = {0};
+	_cleanup_diff_text_ struct diff_text text;
+
+	(void)state;
+	diff_text_read(&text, "a 1\n", "a 1000000000000000000\n");
+	assert_int_equal(difference_make(&difference, &text.stacks, PLACES_KEEP, false, &svg), 0);
+	assert_int_equal(stacks_svg_write(&difference.stacks, &svg), 0);
+	buf_char(&out, '\0');
+	assert_non_null(strstr(out.data, "before 1 samples · +100000000000000%"));
+}
+
 static void a_change_within_the_noise_is_not_shown(void **state)
 {
 	const struct change_rules none = {0}, counts = {.by_counts = true},
@@ -272,6 +300,7 @@ int main(void)
 		cmocka_unit_test(what_is_asked_counts_more_than_versions),
 		cmocka_unit_test(what_misleads_is_said),
 		cmocka_unit_test(what_counts_as_a_change_follows_from_the_unit),
+		cmocka_unit_test(a_change_after_next_to_nothing_fits_the_head),
 		cmocka_unit_test(a_change_within_the_noise_is_not_shown),
 		cmocka_unit_test(a_verdict_counts_more_than_the_rules),
 	};
