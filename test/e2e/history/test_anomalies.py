@@ -86,9 +86,11 @@ def see_what_is_unusual(opened, daemon, pid, between):
         page.wait("#history .range", "CPUs")
         page.click("#history [data-do=unusual]")
         page.wait("#history caption", "processes are unlike their past")
-        (row,) = (text for text in page.texts("#history tbody tr") if "slower" in text)
+        rows = page.texts("#history tbody tr")
+        (number,) = (n for n, row in enumerate(rows, 1) if f"[{pid}]slower" in row)
+        row = rows[number - 1]
         assert re.search(r"part_b .*\(\+\d+ %\)", row) and "% of its 0.5 CPUs" in row, row
-        page.click(f"#history tbody button[data-pids='{pid}']")
+        page.click(f"#history tbody tr:nth-child({number}) button")
         page.wait("#history .range", "slower")
         assert f"pids={pid}" in page.fragment
 
