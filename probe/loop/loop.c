@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 struct loop {
 	int epoll_fd;
 	bool stopped;
+	int nice;		   /* of its workers */
 	struct loop_timer *timers; /* soonest first */
 	struct epoll_event events[EVENTS_AT_ONCE];
 	int events_count, events_next;
@@ -96,6 +98,7 @@ int loop_new(struct loop **ret)
 	if (!loop)
 		return -ENOMEM;
 	pthread_mutex_init(&loop->lock, NULL);
+	loop->nice = getpriority(PRIO_PROCESS, 0);
 	loop_stalls_init(&loop->stalls);
 	loop->posted_end = &loop->posted;
 	loop->posted_watch =
@@ -111,6 +114,16 @@ int loop_new(struct loop **ret)
 		return r;
 	*ret = TAKE_PTR(loop);
 	return 0;
+}
+
+int loop_nice(const struct loop *loop)
+{
+	return loop->nice;
+}
+
+void loop_set_nice(struct loop *loop, int nice)
+{
+	loop->nice = nice;
 }
 
 void loop_free(struct loop *loop)

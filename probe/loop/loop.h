@@ -20,6 +20,12 @@ struct loop;
 /* Returns 0, -ENOMEM, or the negative errno of epoll or eventfd. The caller owns *ret. */
 int loop_new(struct loop **ret);
 void loop_free(struct loop *loop);
+
+/* The nice value of its workers' threads that start later, but for worker_set_nice(): that of the
+ * thread that made the loop, until another one is set. The loop's own thread stays as it is. */
+int loop_nice(const struct loop *loop);
+void loop_set_nice(struct loop *loop, int nice);
+
 static inline void loop_freep(struct loop **loop)
 {
 	loop_free(*loop);

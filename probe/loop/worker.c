@@ -117,8 +117,8 @@ static void *serve_jobs(void *arg)
 	struct thread *self = arg;
 	struct worker *worker = self->worker;
 
-	if (worker->has_priority) /* sets this thread's value; a failure changes nothing */
-		setpriority(PRIO_PROCESS, 0, worker->priority);
+	/* Sets this thread's value; a failure changes nothing. */
+	setpriority(PRIO_PROCESS, 0, loop_nice(worker->loop) + worker->nice);
 	pthread_mutex_lock(&worker->lock);
 	while (worker->thread == self && !worker->closing) {
 		struct job *job = queue_take(worker, &self->owner);
@@ -311,8 +311,7 @@ int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_
 
 void worker_set_nice(struct worker *worker, int nice)
 {
-	worker->priority = getpriority(PRIO_PROCESS, 0) + nice;
-	worker->has_priority = true;
+	worker->nice = nice;
 }
 
 static uint64_t end_of(const struct worker *worker, const struct thread *thread)

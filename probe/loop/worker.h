@@ -100,8 +100,8 @@ void job_extend(struct job *job, uint64_t limit_ns);
  * job's time limit. Returns 0, or -ENOMEM. The caller owns *ret. */
 int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_t limit_ns);
 
-/* Sets the nice value of threads that start later: the calling thread's plus `nice` (-40 to 39).
- * Without the privilege those threads stay as nice as the thread that starts them. */
+/* Sets the nice value of threads that start later: loop_nice() plus `nice` (-40 to 39). Without the
+ * privilege those threads stay as nice as the thread that starts them. */
 void worker_set_nice(struct worker *worker, int nice);
 
 /* Stops the worker: frees the jobs in the queue without calling done(), as all jobs submitted

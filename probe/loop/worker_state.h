@@ -42,8 +42,7 @@ struct worker {
 	struct loop *loop;
 	const char *name; /* of its threads, and of what it has the loop call */
 	uint64_t limit_ns;
-	int priority; /* the nice value of new threads, valid if has_priority */
-	bool has_priority;
+	int nice; /* of new threads, beside the loop's workers' */
 	struct loop_timer watchdog;
 	struct loop_call begin_watch;
 	uint64_t given_up, refused;

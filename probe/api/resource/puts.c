@@ -41,7 +41,6 @@ int puts_new(struct puts **ret, struct loop *loop)
 		free(puts);
 		return r;
 	}
-	worker_set_nice(puts->worker, 0);
 	puts->end = &puts->first;
 	*ret = puts;
 	return 0;

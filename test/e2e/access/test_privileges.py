@@ -92,6 +92,29 @@ def test_what_a_container_or_the_unit_gave_is_all_that_it_has(work, needs_bpf):
     daemon.done()
 
 
+@pytest.mark.parametrize(("before", "own", "others"), [
+    ([], -10, 0),
+    (["setsid", "setpriv", "--bounding-set", "-sys_nice"], 0, 10),
+    (["setpriv", "--bounding-set", "-sys_nice"], 0, 0),
+], ids=["may", "leads a group", "shares a group"])  # fmt: skip
+def test_its_loop_comes_before_its_other_work(work, needs_bpf, start, before, own, others):
+    needs_root()
+    if "setsid" in before and not Path("/proc/self/autogroup").exists():
+        pytest.skip("no autogroups")
+    daemon = Daemon(work)
+    daemon.before = before
+    daemon.start()
+    target = start("spin", 60)
+    daemon.profile(pids=[target.pid])
+    wait_burned(target.pid)
+    daemon.folded()
+    nice = {(one / "comm").read_text().strip(): os.getpriority(os.PRIO_PROCESS, int(one.name)) - os.nice(0)
+            for one in Path(f"/proc/{daemon.pid}/task").iterdir()}  # fmt: skip
+    daemon.done()
+    assert nice.pop("stackprobe") == nice.pop("urgent") == nice.pop("loads", own) == own
+    assert {"bulk", "foreign"} <= set(nice) and set(nice.values()) == {others}, nice
+
+
 def nobodys(work, *capabilities):
     """A daemon of nobody's, with these capabilities as ambient ones."""
     needs("setpriv")
