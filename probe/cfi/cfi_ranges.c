@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/partition.h"
 #include "cfi/cfi_entry.h"
 
 #define WORD 8
@@ -28,17 +29,9 @@ static int meet_row(void *arg, uint64_t address, const struct rule *rule)
 
 static bool holds_one(const struct cfi_function *function, const uint64_t *addresses, size_t count)
 {
-	size_t low = 0, high = count;
+	size_t first = PARTITION_POINT(at, count, addresses[at] < function->start);
 
-	while (low < high) { /* finds the first address that isn't below the start */
-		size_t middle = low + (high - low) / 2;
-
-		if (addresses[middle] < function->start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < count && addresses[low] < function->end;
+	return first < count && addresses[first] < function->end;
 }
 
 /* The addresses that are asked for; NULL: all. */

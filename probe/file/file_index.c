@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/partition.h"
 #include "file/registry_parts.h"
 
 struct file_known {
@@ -79,17 +80,7 @@ int file_index_make(struct file_index *index, const struct symbol_files *files)
 
 static size_t find_hash(const struct file_index *index, uint64_t hash)
 {
-	size_t low = 0, high = index->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (index->known[middle].hash < hash)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(at, index->count, index->known[at].hash < hash);
 }
 
 struct symbol_file *file_index_find(const struct file_index *index, const struct module *module)

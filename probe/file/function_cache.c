@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/partition.h"
 
 #define NAMES_MAX (64u * 1024 * 1024)
 
@@ -31,17 +32,9 @@ size_t function_cache_bytes(const struct function_cache *ranges)
 const struct cached_function *function_cache_find(const struct function_cache *ranges,
 						  uint64_t offset)
 {
-	size_t low = 0, high = ranges->count;
+	size_t at = PARTITION_POINT(i, ranges->count, ranges->each[i].to <= offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->each[middle].to <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < ranges->count && ranges->each[low].from <= offset ? &ranges->each[low] : NULL;
+	return at < ranges->count && ranges->each[at].from <= offset ? &ranges->each[at] : NULL;
 }
 
 const char *function_cache_name(const struct function_cache *ranges,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/partition.h"
 #include "elf/code_refs.h"
 #include "elf/native.h"
 #include "flow/flow.h"
@@ -108,21 +109,13 @@ static int meet_target(void *arg, uint64_t site, uint64_t target, enum code_ref 
 						[CODE_JUMP] = BEGIN_JUMPED};
 	const struct search *search = arg;
 	enum begin_kind kind = kinds[ref];
-	size_t low = 0, high = search->count;
+	size_t first = PARTITION_POINT(at, search->count, search->begins[at].wanted < target);
 
 	(void)site;
-	while (low < high) { /* the first address that isn't below */
-		size_t middle = low + (high - low) / 2;
-
-		if (search->begins[middle].wanted < target)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* A jump may stay in its function. */
-	if (low > 0 && kind == BEGIN_CALLED && target < search->begins[low - 1].end)
-		search->begins[low - 1].end = target;
-	for (size_t i = low; i < search->count && i - low < NEAR_MAX; i++) {
+	if (first > 0 && kind == BEGIN_CALLED && target < search->begins[first - 1].end)
+		search->begins[first - 1].end = target;
+	for (size_t i = first; i < search->count && i - first < NEAR_MAX; i++) {
 		struct begins *one = &search->begins[i];
 
 		if (one->wanted - target >= FLOW_BYTES_MAX)

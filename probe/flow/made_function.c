@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/partition.h"
 #include "flow/flow_state.h"
 #include "flow/maker.h"
 
@@ -98,17 +99,9 @@ static bool has_run(const struct made_rows *made, size_t first, uint64_t address
 bool maker_has(const struct maker *maker, uint64_t address)
 {
 	const struct made_run *runs = maker->made->runs;
-	size_t low = 0, high = maker->sorted;
+	size_t behind = PARTITION_POINT(at, maker->sorted, runs[at].from <= address);
 
-	while (low < high) { /* the first run behind the address */
-		size_t middle = low + (high - low) / 2;
-
-		if (runs[middle].from <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (low && is_in_run(&runs[low - 1], address)) ||
+	return (behind && is_in_run(&runs[behind - 1], address)) ||
 	       has_run(maker->made, maker->sorted, address);
 }
 

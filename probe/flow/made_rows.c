@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/partition.h"
 #include "cfi/no_cfi_regions.h"
 #include "flow/maker.h"
 
@@ -65,17 +66,9 @@ static int find_gaps(struct maker *maker)
 
 static bool is_in_gap(const struct maker *maker, uint64_t address)
 {
-	size_t low = 0, high = maker->gaps_count;
+	size_t behind = PARTITION_POINT(at, maker->gaps_count, maker->gaps[at].from <= address);
 
-	while (low < high) { /* the first gap behind the address */
-		size_t middle = low + (high - low) / 2;
-
-		if (maker->gaps[middle].from <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < maker->gaps[low - 1].to;
+	return behind && address < maker->gaps[behind - 1].to;
 }
 
 /* ---- which functions ---- */

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/partition.h"
 
 struct sum_key {
 	struct stack_key stack;
@@ -65,19 +66,9 @@ void live_sums_add(struct live_sums *holdings, const struct live_alloc *holding)
 const struct live_owner *live_owner_find(const struct live_owner *owners, size_t count,
 					 uint32_t pid)
 {
-	size_t low = 0, high = count;
+	size_t at = PARTITION_POINT(i, count, owners[i].pid < pid);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (owners[middle].pid == pid)
-			return &owners[middle];
-		if (owners[middle].pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return at < count && owners[at].pid == pid ? &owners[at] : NULL;
 }
 
 /* Puts the frames that lead to a stack's leaf in the stack cache's tree below `node`. */

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/partition.h"
 
 void history_index_done(struct history_index *index)
 {
@@ -123,20 +124,12 @@ static bool has_parts(const struct history_series *series, enum history_level le
 		      const struct history_head *head)
 {
 	const struct history_entries *below;
-	size_t from = 0, until;
 
 	if (level == HISTORY_WINDOW)
 		return false;
 	below = &series->levels[level - 1];
-	until = below->count; /* a file in the middle may be missing */
-	while (from < until) {
-		size_t middle = from + (until - from) / 2;
-
-		if (below->entries[middle].head.last < head->first)
-			from = middle + 1;
-		else
-			until = middle;
-	}
+	/* A file in the middle may be missing. */
+	size_t from = PARTITION_POINT(at, below->count, below->entries[at].head.last < head->first);
 	return from < below->count && below->entries[from].head.first <= head->first;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/partition.h"
 #include "jit/jit_memory.h"
 
 #define SECTIONS_ALL 16384
@@ -256,19 +257,12 @@ int jit_code_read(struct jit_code *code, const struct process_memory *memory, ui
 
 int64_t jit_code_find(const struct jit_code *code, uint64_t address)
 {
-	size_t low = 0, high = code->sections_count;
+	size_t behind =
+		PARTITION_POINT(at, code->sections_count, code->sections[at].start <= address);
 
-	while (low < high) { /* the first section behind the address */
-		size_t middle = low + (high - low) / 2;
-
-		if (code->sections[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address >= code->sections[low - 1].end)
+	if (!behind || address >= code->sections[behind - 1].end)
 		return -1;
-	return code->sections[low - 1].object;
+	return code->sections[behind - 1].object;
 }
 
 int64_t jit_code_same(const struct jit_code *code, const struct jit_object *object)

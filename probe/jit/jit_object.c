@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/partition.h"
 #include "jit/jit_cfi.h"
 #include "jit/jit_memory.h"
 
@@ -219,18 +220,12 @@ bool jit_object_is_same(const struct jit_object *a, const struct jit_object *b)
 
 const char *jit_object_find(const struct jit_object *object, uint64_t address, size_t *len)
 {
-	size_t low = 0, high = object->functions_count;
+	size_t behind = PARTITION_POINT(at, object->functions_count,
+					object->functions[at].start <= address);
 
-	while (low < high) { /* the first function behind the address */
-		size_t middle = low + (high - low) / 2;
-
-		if (object->functions[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address >= object->functions[low - 1].end || !object->functions[low - 1].len)
+	if (!behind || address >= object->functions[behind - 1].end ||
+	    !object->functions[behind - 1].len)
 		return NULL;
-	*len = object->functions[low - 1].len;
-	return object->names.data + object->functions[low - 1].name;
+	*len = object->functions[behind - 1].len;
+	return object->names.data + object->functions[behind - 1].name;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/partition.h"
 
 /* Bytes. Sections less apart than that are one piece; a table has a word for each KiB of it. */
 #define APART_MAX 65536
@@ -42,22 +43,13 @@ void jit_rows_done(struct jit_rows *rows)
  * that begin inside. */
 static void slice_rows(struct jit_slice *slice, const struct jit_row *rows, size_t count)
 {
-	size_t first = 0, low = 0, high = count;
+	size_t behind = PARTITION_POINT(at, count, rows[at].address <= slice->start);
+	size_t first = behind ? behind - 1 : 0, end = behind;
 
-	while (low < high) { /* the first row behind the section's begin */
-		size_t middle = low + (high - low) / 2;
-
-		if (rows[middle].address <= slice->start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	first = low ? low - 1 : 0;
-	high = low;
-	while (high < count && rows[high].address < slice->end)
-		high++;
+	while (end < count && rows[end].address < slice->end)
+		end++;
 	slice->rows = rows + first;
-	slice->count = high - first;
+	slice->count = end - first;
 }
 
 static bool has_rules(const struct jit_slice *slice)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/partition.h"
 
 #define GONE_MAX	 4096
 #define TOLD_REGIONS_MAX 64
@@ -128,19 +129,10 @@ static bool is_same_region(const struct region *a, const struct region *b)
 /* The region that holds the address. */
 static struct region *region_at(const struct address_space *space, uint64_t address)
 {
-	size_t low = 0, high = space->count;
+	size_t at = PARTITION_POINT(i, space->count, space->regions[i].end <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (space->regions[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < space->count && space->regions[low].start <= address)
-		return &space->regions[low];
-	return NULL;
+	return at < space->count && space->regions[at].start <= address ? &space->regions[at]
+									: NULL;
 }
 
 /* Moves regions that are no longer mapped to the list of those that were. */

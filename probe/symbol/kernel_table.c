@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/intern.h"
+#include "base/partition.h"
 
 #define PADDING	    "__pfx_"
 #define PADDING_MAX UINT8_MAX
@@ -251,17 +252,9 @@ static bool next_function(struct kernel_cursor *cursor)
  * block. */
 static struct kernel_cursor cursor_before(const struct kernel_table *table, uint64_t address)
 {
-	size_t low = 0, high = table->count;
+	size_t behind = PARTITION_POINT(at, table->count, table->blocks[at].address <= address);
+	size_t block = behind ? behind - 1 : 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->blocks[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	size_t block = low ? low - 1 : 0;
 	return (struct kernel_cursor){
 		.table = table,
 		.block = block,

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/partition.h"
 #include "loop/loop.h"
 
 #define BLOCK_BYTES 65536
@@ -53,17 +54,7 @@ static bool take_hex(const char *line, size_t len, size_t *at, uint64_t *value)
 
 static size_t first_from(const struct perfmap_pass *pass, uint64_t address)
 {
-	size_t low = 0, high = pass->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (pass->questions[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(at, pass->count, pass->questions[at].address < address);
 }
 
 /* Enters the current line as an answer for an address that it holds; `hash` is the name's. */

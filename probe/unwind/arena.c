@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/partition.h"
 #include "bpf/shared/packed.h"
 
 #define CHUNK_BYTES (CHUNK_WORDS * sizeof(uint32_t))
@@ -118,17 +119,7 @@ static void erase_stretch(struct stretches *spare, size_t at)
 /* Returns the number of the first stretch that ends behind the word. */
 static size_t find_stretch(const struct stretches *spare, uint64_t word)
 {
-	size_t low = 0, high = spare->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (spare->each[middle].end <= word)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(at, spare->count, spare->each[at].end <= word);
 }
 
 static void put_back(struct stretches *spare, struct stretch stretch)

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/partition.h"
 #include "unwind/tables_state.h"
 
 #define GATHER_NS (5 * NS_PER_MS)  /* from the first place that is wanted */
@@ -23,17 +24,7 @@
 /* Returns the number of the first that isn't below. */
 static size_t place_of(const struct addresses *addresses, uint64_t address)
 {
-	size_t low = 0, high = addresses->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (addresses->at[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(at, addresses->count, addresses->at[at] < address);
 }
 
 /* Returns whether the address is new, and was added. */
@@ -230,19 +221,12 @@ bool table_has_made(const struct table *table)
 bool table_is_made(const struct table *table, uint64_t file_offset)
 {
 	const struct made_rows *rows = &table->making.rows;
-	size_t low = 0, high = rows->count;
 	uint64_t address;
 
-	if (!high || !elf_address_of(table->segments, table->segments_count, file_offset, &address))
+	if (!rows->count ||
+	    !elf_address_of(table->segments, table->segments_count, file_offset, &address))
 		return false;
-	while (low < high) { /* the first run behind the address */
-		size_t middle = low + (high - low) / 2;
-
-		if (rows->runs[middle].from <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < rows->runs[low - 1].to &&
-	       rows->runs[low - 1].rule.kind != RULE_NONE;
+	size_t behind = PARTITION_POINT(at, rows->count, rows->runs[at].from <= address);
+	return behind && address < rows->runs[behind - 1].to &&
+	       rows->runs[behind - 1].rule.kind != RULE_NONE;
 }

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/partition.h"
 #include "output/diff/frame_place.h"
 
 #define PLACES_MAX (1u << 22) /* lines and addresses that are compared; of more nothing is told */
@@ -114,17 +115,9 @@ static double smaller_share(double a, double b)
 /* Returns the share of AFTER that a function has at a line. The lines are sorted. */
 static double share_at(const struct placed *lines, size_t count, uint64_t number)
 {
-	size_t low = 0, high = count;
+	size_t at = PARTITION_POINT(i, count, lines[i].key.number < number);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (lines[middle].key.number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < count && lines[low].key.number == number ? lines[low].shares[STACKS_AFTER] : 0;
+	return at < count && lines[at].key.number == number ? lines[at].shares[STACKS_AFTER] : 0;
 }
 
 /* How well BEFORE's lines of one function are AFTER's if they are moved. */
