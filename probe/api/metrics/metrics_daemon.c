@@ -7,12 +7,26 @@
 #include "loop/reaper.h"
 #include "kind/kind.h"
 #include "kind/loss_names.h"
+#include "sched/sched.h"
+#include "sched/sched_kind.h"
 
 /* ---- probes ---- */
 
-static void write_up(struct buf *out, const struct measure *row, const void *stats)
+static bool is_up(const char *state)
 {
-	const struct figures *figures = stats;
+	return strcmp(state, "running") == 0 || strcmp(state, "arming") == 0;
+}
+
+static bool is_down(const char *state)
+{
+	return strcmp(state, "failed") == 0 || strcmp(state, "unsupported") == 0;
+}
+
+/* Writes for each probe whether it was asked for and its state is one of those that `is_one` knows.
+ */
+static void write_states(struct buf *out, const struct measure *row, const struct figures *figures,
+			 bool (*is_one)(const char *state))
+{
 	const struct session *session = figures->services->flamegraph;
 	const struct spec *spec = session_spec(session);
 
@@ -21,17 +35,35 @@ static void write_up(struct buf *out, const struct measure *row, const void *sta
 			continue;
 		const char *why, *state = session_state(session, i, &why);
 		bool asked = spec && (spec->probes & 1u << i);
-		bool up = strcmp(state, "running") == 0 || strcmp(state, "arming") == 0;
 
 		buf_printf(out, "stackprobe_%s{feature=\"flamegraph\",probe=\"%s\"} %d\n",
-			   row->name, kind_get(i)->name, asked && up);
+			   row->name, kind_get(i)->name, asked && is_one(state));
 	}
-	metrics_sched_up(out, figures->services);
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		const char *why, *state = sched_state(figures->services->sched, i, &why);
+
+		buf_printf(out, "stackprobe_%s{feature=\"sched\",probe=\"%s\"} %d\n", row->name,
+			   sched_kind_get(i)->name, is_one(state));
+	}
+}
+
+static void write_up(struct buf *out, const struct measure *row, const void *stats)
+{
+	write_states(out, row, stats, is_up);
+}
+
+static void write_down(struct buf *out, const struct measure *row, const void *stats)
+{
+	write_states(out, row, stats, is_down);
 }
 
 static const struct measure state_rows[] = {
 	{"probe_up", NULL, GAUGE, "1 while a probe that was asked for collects.", .lines = write_up,
 	 .labels = "feature, probe"},
+	{"probe_down", NULL, GAUGE,
+	 "1 while a probe that was asked for can't collect: GET says why. (One that waits for its "
+	 "trigger isn't down.)",
+	 .lines = write_down, .labels = "feature, probe"},
 };
 
 const struct measures state_measures = {"Probes", "", MEASURE_ROWS(state_rows)};

@@ -12,9 +12,6 @@ void metrics_label(struct buf *out, const char *text, size_t len);
  * if `container` is NULL. */
 void metrics_container(struct buf *out, const struct container *container);
 
-/* Writes the lines of probe_up of /sched's probes (api/metrics/metrics_sched.c). */
-void metrics_sched_up(struct buf *out, const struct services *services);
-
 /* Looks for anomalies of what runs, for the next answer (api/metrics/metrics_anomalies.c). */
 void metrics_watch(const struct services *services);
 

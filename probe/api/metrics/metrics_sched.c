@@ -158,13 +158,3 @@ void sched_measures_make(void)
 	}
 	memcpy(&rows[SCHED_COUNT], others, sizeof(others));
 }
-
-void metrics_sched_up(struct buf *out, const struct services *services)
-{
-	for (int i = 0; i < SCHED_COUNT; i++) {
-		const char *why, *state = sched_state(services->sched, i, &why);
-
-		buf_printf(out, "stackprobe_probe_up{feature=\"sched\",probe=\"%s\"} %d\n",
-			   sched_kind_get(i)->name, state[0] == 'r');
-	}
-}

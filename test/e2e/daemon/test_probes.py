@@ -245,6 +245,7 @@ def test_a_probe_that_can_not_run_is_unsupported_beside_one_that_runs(without_cl
     assert "oncpu can't run" in daemon.log
     metrics = daemon.get("/metrics").text
     assert 'probe_up{feature="flamegraph",probe="oncpu"} 0' in metrics
+    assert 'probe_down{feature="flamegraph",probe="oncpu"} 1' in metrics
     assert 'probe_up{feature="flamegraph",probe="offcpu"} 1' in metrics
 
 

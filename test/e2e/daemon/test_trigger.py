@@ -125,7 +125,9 @@ def test_it_waits_and_nothing_is_loaded(profiler, start):
     assert shown["waits_for"] == "all tasks stalled on io for 10000 ms within 10000 ms, on the whole host"
     assert shown["how"] in ("kernel", "each second") and (shown["how"] == "kernel") == (shown["reason"] == "")
     assert profiler.get("/flamegraph/oncpu.svg").status == 404
-    assert 'stackprobe_probe_up{feature="flamegraph",probe="oncpu"} 0\n' in profiler.get("/metrics").text
+    metrics = profiler.get("/metrics").text
+    for state in ("up", "down"):
+        assert f'stackprobe_probe_{state}{{feature="flamegraph",probe="oncpu"}} 0\n' in metrics
     profiler.put_ok({"params": {"frequency": 99}})  # other params
     profiler.put_ok(profiler.settings())  # and what GET shows
     assert profiler.probe()["state"] == "waiting"

@@ -149,13 +149,14 @@ static void each_probe_of_sched_has_its_metric(void **state)
 	}
 }
 
-static void probes_are_up_while_they_collect(void **state)
+static void probes_are_up_while_they_collect_and_down_where_they_can_not(void **state)
 {
 	struct scripted_api *api = *state;
 	const char *text;
 
 	text = metrics(api);
 	assert_has(text, "\nstackprobe_probe_up{feature=\"flamegraph\",probe=\"oncpu\"} 0\n");
+	assert_has(text, "\nstackprobe_probe_down{feature=\"flamegraph\",probe=\"mem\"} 0\n");
 	assert_has(text, "\nstackprobe_probe_up{feature=\"sched\",probe=\"runqlat\"} 0\n");
 	scripted_fail(SCRIPTED_FAULTS, -EPERM);
 	api_choose(api, "\"oncpu\",\"mem\"", "");
@@ -163,7 +164,11 @@ static void probes_are_up_while_they_collect(void **state)
 	text = metrics(api);
 	assert_has(text, "\nstackprobe_probe_up{feature=\"flamegraph\",probe=\"oncpu\"} 1\n");
 	assert_has(text, "\nstackprobe_probe_up{feature=\"flamegraph\",probe=\"mem\"} 0\n");
+	assert_has(text, "\nstackprobe_probe_down{feature=\"flamegraph\",probe=\"oncpu\"} 0\n");
+	assert_has(text, "\nstackprobe_probe_down{feature=\"flamegraph\",probe=\"mem\"} 1\n");
+	assert_has(text, "\nstackprobe_probe_down{feature=\"flamegraph\",probe=\"offcpu\"} 0\n");
 	assert_has(text, "\nstackprobe_probe_up{feature=\"sched\",probe=\"runqlat\"} 1\n");
+	assert_has(text, "\nstackprobe_probe_down{feature=\"sched\",probe=\"runqlat\"} 0\n");
 	assert_has(text, "\nstackprobe_probe_up{feature=\"sched\",probe=\"cpudist\"} 0\n");
 	assert_has(text, "\nstackprobe_targets 1\n");
 	assert_has(text, "\nstackprobe_cpus 1\n");
@@ -355,7 +360,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORKER(all_lines_have_the_form_that_prometheus_reads),
 		WORKER(each_probe_of_sched_has_its_metric),
-		WORKER(probes_are_up_while_they_collect),
+		WORKER(probes_are_up_while_they_collect_and_down_where_they_can_not),
 		WORKER(counters_of_the_kernels_side_are_shown),
 		WORKER(truncated_stacks_are_counted_by_cause_and_process),
 		WORKER(histograms_of_sched_add_up),
