@@ -131,10 +131,11 @@ export function fromJson(tree, meta) {
 }
 
 /* Takes numbers of variable length (LEB128) out of bytes. */
-function readNumbers(bytes, into) {
+function readNumbers(bytes, count) {
+	const into = new Float64Array(count);
 	let at = 0;
 
-	for (let n = 0; n < into.length; n++) {
+	for (let n = 0; n < count; n++) {
 		let byte = bytes[at++], value = byte & 127;
 
 		for (let scale = 128; byte & 128; scale *= 128) {
@@ -163,14 +164,14 @@ export function fromFrames(buffer) {
 	}
 	const frames = new Frames(), lines = (name) => new TextDecoder().decode(column[name]).split('\n');
 	const names = lines('names'), files = lines('files'), modules = lines('modules');
-	const [file, line, module] = ['file', 'line', 'module'].map((name) => readNumbers(column[name], new Uint32Array(meta.frames)));
+	const [file, line, module] = ['file', 'line', 'module'].map((name) => readNumbers(column[name], meta.frames));
 
 	for (let n = 0; n < meta.frames; n++)
 		frames.push(frameOf(names[n], KINDS[column.kinds[n]], files[file[n]], line[n], modules[module[n]]));
 	return new Profile(frames, {
-		frame: readNumbers(column.frame, new Uint32Array(meta.nodes)).map((n) => n ? n - 1 : next++),
-		depth: readNumbers(column.depth, new Uint16Array(meta.nodes)),
-		self: readNumbers(column.self, new Float64Array(meta.nodes)),
+		frame: new Uint32Array(readNumbers(column.frame, meta.nodes).map((n) => n ? n - 1 : next++)),
+		depth: new Uint16Array(readNumbers(column.depth, meta.nodes)),
+		self: readNumbers(column.self, meta.nodes),
 	}, meta);
 }
 
@@ -204,7 +205,7 @@ export const applySteps = (profile, steps) => steps.reduce(applyStep, profile);
 
 /* Returns {callers, callees}: two profiles whose one frame on the first row is the function. */
 export function sandwich(profile, f) {
-	const frame = profile.frames.firstOf[f];
+	const frame = profile.frames.functions.first[f];
 	const callers = new Builder(profile.frames), callees = new Builder(profile.frames);
 	const up = callers.child(0, frame), down = callees.child(0, frame);
 
@@ -225,9 +226,9 @@ export function sandwich(profile, f) {
 
 /* Puts samples on CPUs and times off them together, as time of threads (us). Leaves tell which of the two it was. */
 export function hotCold(hot, cold) {
-	const builder = new Builder(), {meta} = hot;
+	const builder = new Builder(), {meta} = hot, leaf = builder.frames.hot = builder.frames.add(frameOf(ON_CPU, 'marker'));
 
-	builder.merge(hot, {scale: meta.period_ns / 1000, leaf: builder.frames.add(frameOf(ON_CPU, 'marker'))});
+	builder.merge(hot, {scale: meta.period_ns / 1000, leaf});
 	builder.merge(cold, {leaf: builder.frames.add(frameOf(OFF_CPU, 'marker'))});
 	return builder.finish({...meta, title: 'Time of threads on and off CPUs', unit: 'us', period_ns: 0,
 		lost: meta.lost + cold.meta.lost, left_out: meta.left_out + cold.meta.left_out, truncated: meta.truncated * meta.period_ns / 1000 + cold.meta.truncated});
@@ -237,18 +238,18 @@ export function hotCold(hot, cold) {
  * since. A process is the same if its name is: it may have been started again. Where the earlier one is of something else
  * (`isOther`), that stands for what is here. */
 export function withGone(profile, before, scale, isOther) {
-	const {frames} = profile, {all, functionOf} = frames, builder = new Builder(frames), heads = [], known = new Map();
+	const {frames} = profile, {all} = frames, builder = new Builder(frames), heads = [], known = new Map();
 	const nameOf = (frame) => all[frame].name.replace(/^\[\d+\]/, '');
 
 	builder.merge(profile);
 	builder.frame.forEach((frame, node) => {
 		if (frames.isHead(frame))
 			heads.push({node, frame, parent: builder.parent[node]});
-		known.set(builder.parent[node] * ROOM + functionOf[frame], node);
+		known.set(builder.parent[node] * ROOM + frames.functions.of[frame], node);
 	});
 	builder.merge(before, {scale, twin: (parent, frame) => {
 		if (!frames.isHead(frame))
-			return known.get(parent * ROOM + functionOf[frame]);
+			return known.get(parent * ROOM + frames.functions.of[frame]);
 		const found = heads.filter((head) => head.parent === parent && all[head.frame].kind === all[frame].kind);
 
 		return (found.find((head) => nameOf(head.frame) === nameOf(frame)) ?? (isOther && found[0]))?.node;

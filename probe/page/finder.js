@@ -24,7 +24,7 @@ export async function search(pattern) {
 		return;
 	if (frames !== profile.frames) /* of other functions */
 		[frames, matches] = [profile.frames, null];
-	const result = pattern ? await find(frames.labels, pattern) : {};
+	const result = pattern ? await find(frames.functions.labels, pattern) : {};
 
 	if (!result || shown !== profile || view.q !== pattern)
 		return;

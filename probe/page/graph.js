@@ -130,40 +130,38 @@ export class Graph {
 			return;
 		this.drawnAt = this.sight;
 		this.boxes.clear(); /* what is drawn where */
-		const context = this.context(this.canvas), labels = [], paths = new Map(), bars = [], lost = [], {hot, frames} = profile;
+		const context = this.context(this.canvas), labels = [], bars = [], lost = [], {hot, frames} = profile;
 		const box = (node, x, width, isNarrow) => {
 			const y = this.y(node);
 
 			if (y <= -ROW || y >= this.height)
 				return;
 			this.boxes.set(node, {left: x, width});
-			const colour = isNarrow ? inks.narrow : this.matches?.[profile.functionOf(node)] ? inks.match : colourOf(profile, node);
-
-			if (!paths.has(colour))
-				paths.set(colour, []);
-			paths.get(colour).push(x, y, width);
+			context.fillStyle = isNarrow ? inks.narrow : this.matches?.[profile.functionOf(node)] ? inks.match : colourOf(profile, node);
+			fill(context, x, y, width);
 			if (isNarrow)
 				return;
 			if (hot && !this.isInverted && width >= 2)
-				bars.push(x, y + ROW - 4, width * hot[node] / profile.total[node]);
+				bars.push([x, y + ROW - 4, width * hot[node] / profile.total[node], 3]);
 			if (!profile.total[node] && frames.changeOf(profile.frame[node]) < 0)
-				lost.push(x, y, width);
+				lost.push([x, y, width]);
 			if (width >= TEXT_PX && labels.length < LABELS_MAX)
 				labels.push([node, x, y, width]);
 		};
 
-		if (zoomed) {
-			for (const above of [0, ...profile.path(profile.parent[zoomed])])
-				box(above, 0, this.width);
-			paths.forEach((boxes, colour) => fill(context, colour, boxes, 0.5));
-			paths.clear();
-		}
+		context.globalAlpha = 0.5;
+		if (zoomed)
+			[0, ...profile.path(profile.parent[zoomed])].forEach((above) => box(above, 0, this.width));
+		context.globalAlpha = 1;
 		if (profile.wide[0])
 			walk(profile, zoomed, this.width, (this.icicle ? this.height + this.scrolled : this.whole - this.scrolled) / ROW, box);
-		paths.forEach((boxes, colour) => fill(context, colour, boxes, 1));
-		fill(context, inks.hot, bars, 1, 3);
-		if (lost.length)
-			fill(context, hatch(context), lost, 0.4);
+		context.fillStyle = inks.hot;
+		bars.forEach((bar) => fill(context, ...bar));
+		if (lost.length) {
+			Object.assign(context, {fillStyle: hatch(context), globalAlpha: 0.4});
+			lost.forEach((one) => fill(context, ...one));
+			context.globalAlpha = 1;
+		}
 		write(context, profile, labels);
 		this.mark();
 	}
@@ -218,14 +216,9 @@ export class Graph {
 	}
 }
 
-function fill(context, colour, boxes, opacity, height = ROW - 1) {
-	context.globalAlpha = opacity;
-	context.fillStyle = colour;
-	context.beginPath();
-	for (let i = 0; i < boxes.length; i += 3)
-		context.rect(boxes[i], boxes[i + 1], Math.max(boxes[i + 2] - (boxes[i + 2] > 2 ? 0.5 : 0), 0.5), height);
-	context.fill();
-	context.globalAlpha = 1;
+/* Each box by itself: a path of many takes many times as long. */
+function fill(context, x, y, width, height = ROW - 1) {
+	context.fillRect(x, y, Math.max(width - (width > 2 ? 0.5 : 0), 0.5), height);
 }
 
 /* Makes the strokes of what is gone. */

@@ -2,11 +2,8 @@
 /* The files of the page, packed (gzip), as they lie in the daemon's file. Any thread. */
 #pragma once
 
-/* THE LIST: symbol, name in the URL, type. */
-#define PAGE_FILES(X)                                                                              \
-	X(page_html, page.html, "text/html; charset=utf-8")                                        \
-	X(page_css, page.css, "text/css; charset=utf-8")                                           \
-	X(page_icon, icon.svg, "image/svg+xml")                                                    \
+/* THE LIST: symbol, name in the URL, type. The modules are what page.html comes to need at once. */
+#define PAGE_MODULES(X)                                                                            \
 	X(page_api, api.js, PAGE_SCRIPT)                                                           \
 	X(page_builder, builder.js, PAGE_SCRIPT)                                                   \
 	X(page_colours, colours.js, PAGE_SCRIPT)                                                   \
@@ -19,12 +16,17 @@
 	X(page_processes, processes.js, PAGE_SCRIPT)                                               \
 	X(page_profile, profile.js, PAGE_SCRIPT)                                                   \
 	X(page_scheduler, scheduler.js, PAGE_SCRIPT)                                               \
-	X(page_search, search.js, PAGE_SCRIPT)                                                     \
 	X(page_tables, tables.js, PAGE_SCRIPT)                                                     \
 	X(page_taking, taking.js, PAGE_SCRIPT)                                                     \
 	X(page_timeline, timeline.js, PAGE_SCRIPT)                                                 \
 	X(page_view, view.js, PAGE_SCRIPT)                                                         \
 	X(page_words, words.js, PAGE_SCRIPT)
+#define PAGE_FILES(X)                                                                              \
+	X(page_html, page.html, "text/html; charset=utf-8")                                        \
+	X(page_css, page.css, "text/css; charset=utf-8")                                           \
+	X(page_icon, icon.svg, "image/svg+xml")                                                    \
+	X(page_search, search.js, PAGE_SCRIPT)                                                     \
+	PAGE_MODULES(X)
 
 #ifndef __ASSEMBLER__
 #include <stdbool.h>

@@ -124,7 +124,7 @@ function drawFunction() {
 	}
 	const parts = sandwich(shown, chosen), {total = 0, self = 0} = table.find((row) => row.function === chosen) ?? {};
 
-	element.replaceChildren(named(shown.frames.labels[chosen]), ` · total ${percent(total, shown.weight)}, self ${
+	element.replaceChildren(named(shown.frames.functions.labels[chosen]), ` · total ${percent(total, shown.weight)}, self ${
 		percent(self, shown.weight)} · ${amount(total, shown.meta.unit)}`);
 	callers.show(parts.callers, 1, matches);
 	callees.show(parts.callees, 1, matches);

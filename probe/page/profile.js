@@ -21,11 +21,26 @@ const keyOf = ({name, kind, file, line, module}) => `${kind};${line};${file};${m
  * known. And their functions: a function has one name and one kind, its frames may have several lines. */
 export class Frames {
 	all = [];
-	functionOf = []; /* the function of a frame */
-	firstOf = []; /* a frame of a function */
-	labels = []; /* of functions: the name with the suffix of its kind */
-	functions = new Map();
 	keys = null; /* of add() */
+	known = {of: [], first: [], labels: [], numbers: new Map()};
+
+	/* The functions: that `of` a frame, the `first` frame of each, their labels (the name with the suffix of its kind).
+	 * They are made when somebody asks: a picture needs none. */
+	get functions() {
+		const {all, known} = this, {of, first, labels, numbers} = known;
+
+		for (let frame = of.length; frame < all.length; frame++) {
+			const label = labelOf(all[frame]), id = (this.isHead(frame) ? ';' : '') + label;
+
+			if (!numbers.has(id)) {
+				numbers.set(id, first.length);
+				first.push(frame);
+				labels.push(label);
+			}
+			of.push(numbers.get(id));
+		}
+		return known;
+	}
 
 	/* Returns the number of the frame, which is made if it is missing. */
 	add(frame) {
@@ -35,20 +50,14 @@ export class Frames {
 
 	/* Returns the number of a new frame, also if there is an equal one: of another process, perhaps. */
 	push(frame) {
-		const number = this.all.push(frame) - 1, label = labelOf(frame), id = (this.isHead(number) ? ';' : '') + label;
+		const number = this.all.push(frame) - 1;
 
-		if (!this.functions.has(id)) {
-			this.functions.set(id, this.firstOf.length);
-			this.firstOf.push(number);
-			this.labels.push(label);
-		}
-		this.functionOf.push(this.functions.get(id));
 		this.keys?.set(keyOf(frame), number);
 		return number;
 	}
 
 	label(frame) {
-		return this.labels[this.functionOf[frame]];
+		return labelOf(this.all[frame]);
 	}
 
 	/* Returns how much a function changed, from -1 to 1: of a range that is compared with another; else 0. */
@@ -65,12 +74,12 @@ export class Frames {
 
 	/* Returns the label by which a function is found: those of heads begin with `;`, which no name has. */
 	labelOf(f) {
-		return (this.isHead(this.firstOf[f]) ? ';' : '') + this.labels[f];
+		return (this.isHead(this.functions.first[f]) ? ';' : '') + this.functions.labels[f];
 	}
 
 	/* Returns the function with that label, or -1. */
 	find(label) {
-		return this.functions.get(label) ?? -1;
+		return this.functions.numbers.get(label) ?? -1;
 	}
 
 	/* Returns whether the frame says whose stacks those below are; it is no function then. */
@@ -112,9 +121,9 @@ export class Profile {
 
 	/* Returns each node's weight on CPUs, if the profile tells that and the rest apart; else null. */
 	get hot() {
-		const f = this.frames.find(ON_CPU);
+		const {hot} = this.frames;
 
-		return f < 0 ? null : this.heat ??= this.sum(this.self.map((own, node) => this.functionOf(node) === f ? own : 0));
+		return hot === undefined ? null : this.heat ??= this.sum(this.self.map((own, node) => node && this.frame[node] === hot ? own : 0));
 	}
 
 	/* The largest own weight of a node. */
@@ -127,7 +136,7 @@ export class Profile {
 	}
 
 	functionOf(node) {
-		return node ? this.frames.functionOf[this.frame[node]] : -1;
+		return node ? this.frames.functions.of[this.frame[node]] : -1;
 	}
 
 	/* Returns the frame of a node. */
@@ -180,9 +189,9 @@ export class Profile {
 
 	/* Returns [{function, self, total}], by total: a stack counts once for a function, however often it is in it. */
 	table() {
-		const {count, depth, frames} = this, functions = frames.firstOf.length;
-		const self = new Float64Array(functions), total = new Float64Array(functions);
-		const inside = new Uint32Array(functions), open = [];
+		const {count, depth, frames} = this, {first} = frames.functions;
+		const self = new Float64Array(first.length), total = new Float64Array(first.length);
+		const inside = new Uint32Array(first.length), open = [];
 		let top = 0;
 
 		for (let node = 1; node < count; node++) {
@@ -196,7 +205,7 @@ export class Profile {
 			open[top = depth[node]] = f;
 		}
 		return Array.from(total, (value, f) => ({function: f, self: self[f], total: value}))
-			.filter((row) => row.total && !frames.isHead(frames.firstOf[row.function]))
+			.filter((row) => row.total && !frames.isHead(first[row.function]))
 			.sort((a, b) => b.total - a.total || b.self - a.self || a.function - b.function);
 	}
 

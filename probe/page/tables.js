@@ -18,7 +18,7 @@ export function showFunctions(profile, matches) {
 
 function drawFunctions() {
 	const {profile: {frames, meta, weight}, matches, all} = listed;
-	const name = (row) => frames.labels[row.function];
+	const name = (row) => frames.functions.labels[row.function];
 	const rows = all.filter((row) => !matches || matches[row.function]).sort((a, b) => by === 'name'
 		? (name(a) < name(b) ? -1 : 1) : b[by] - a[by] || b.total - a.total);
 	const cell = (value) => [`${percent(value, weight)}${error(value, weight, meta)}`, make('small', {}, ` ${amount(value, meta.unit)}`)];

@@ -33,6 +33,7 @@ struct answer {
 	char etag[24]; /* a client may keep it and ask whether it is the same; "": it may not */
 	const char *varies; /* headers of the request that it goes by; static; NULL: none */
 	const char *policy; /* Content-Security-Policy; static; NULL: that of pictures and texts */
+	const char *links;  /* what it needs besides (RFC 8288); static; NULL: nothing */
 	struct notes notes; /* warnings; of a 400 the detail */
 	struct buf body;
 	struct stream *stream; /* instead of the body; owned */

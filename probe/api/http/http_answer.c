@@ -100,6 +100,8 @@ static void add_headers(const struct http_request *request, struct MHD_Response 
 		MHD_add_response_header(response, "ETag", answer->etag);
 	if (answer->varies)
 		MHD_add_response_header(response, "Vary", answer->varies);
+	if (answer->links)
+		MHD_add_response_header(response, "Link", answer->links);
 	if (answer->content_type)
 		MHD_add_response_header(response, "Content-Type", answer->content_type);
 	if (answer->allow)

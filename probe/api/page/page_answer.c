@@ -25,6 +25,11 @@ static const char page_policy[] =
 
 /* ---- files ---- */
 
+/* What page.html needs, told before it: else a browser learns of a module from those that import
+ * it, in rounds. */
+#define LINK(symbol, file, type) "</ui/" #file ">; rel=modulepreload, "
+static const char page_links[] = PAGE_MODULES(LINK) "</ui/page.css>; rel=preload; as=style";
+
 /* Adds what is in a packed file. */
 static void unpack_file(const struct page_file *file, struct buf *out)
 {
@@ -67,6 +72,12 @@ static void answer_file(const struct page_asking *asking, const char *name, stru
 		buf_add(&answer->body, file.packed, file.bytes);
 	else
 		unpack_file(&file, &answer->body);
+}
+
+static void answer_page(const struct page_asking *asking, struct answer *answer)
+{
+	answer_file(asking, "page.html", answer);
+	answer->links = page_links;
 }
 
 /* ---- what the page has to know ---- */
@@ -210,7 +221,7 @@ void page_answer(const struct page_asking *asking, struct answer *answer)
 	else if (name)
 		answer_file(asking, name, answer);
 	else if (accept_has(asking->accept, "text/html"))
-		answer_file(asking, "page.html", answer);
+		answer_page(asking, answer);
 	else
 		answer_text(asking, answer);
 }

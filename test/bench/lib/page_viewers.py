@@ -63,7 +63,10 @@ SLOWEST_FRAMES = """(() => {
 class Files(http.server.BaseHTTPRequestHandler):
     """The viewers' files, and the tree in their form."""
 
+    protocol_version = "HTTP/1.1"  # a connection is used again, as the daemon's are
+    disable_nagle_algorithm = True
     made = {}
+    links = {}  # {path: the header Link that the daemon sends with it}
     folders = {}
     streams = {}  # {path: a function that gets the handler, whose head is sent}
     asked = {}  # {path: bytes of the answer}
@@ -71,21 +74,24 @@ class Files(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         path = self.path.split("?")[0]
         if path in self.streams and "every=" in self.path:
-            self.head(200, "application/x-ndjson")
+            self.close_connection = True
+            self.head(200, "application/x-ndjson", {"Connection": "close"})
             self.streams[path](self)
             return
         content = self.made.get(path)
         for begin, folder in self.folders.items():
             if content is None and path.startswith(begin) and (folder / path.removeprefix(begin)).is_file():
                 content = (folder / path.removeprefix(begin)).read_bytes()
-        kind = {"svg": "image/svg+xml", "js": "text/javascript", "css": "text/css", "json": "application/json"}
-        self.head(200 if content is not None else 404, kind.get(path.rsplit(".", 1)[-1], "text/html"))
+        kinds = {"svg": "image/svg+xml", "js": "text/javascript", "css": "text/css", "json": "application/json"}
         self.asked[path] = content or b""
-        self.wfile.write(content or b"")
+        more = {"Content-Length": len(self.asked[path]), **({"Link": self.links[path]} if path in self.links else {})}
+        self.head(200 if content is not None else 404, kinds.get(path.rsplit(".", 1)[-1], "text/html"), more)
+        self.wfile.write(self.asked[path])
 
-    def head(self, status, kind):
+    def head(self, status, kind, more):
         self.send_response(status)
-        self.send_header("Content-Type", kind)
+        for name, value in {"Content-Type": kind, **more}.items():
+            self.send_header(name, value)
         self.end_headers()
 
     def log_message(self, *_):
@@ -107,7 +113,9 @@ class Files(http.server.BaseHTTPRequestHandler):
 
 def page_files(daemon):
     """The page as the daemon has it, and what it would answer to others' questions."""
-    files = {"/": daemon.request("GET", "/", headers={"Accept": "text/html"}).body}
+    page = daemon.request("GET", "/", headers={"Accept": "text/html"})
+    Files.links = {"/": page.headers["Link"]}
+    files = {"/": page.body}
     for path in Path("probe/page").glob("*.[jcs]*"):
         if path.suffix in (".js", ".css", ".svg"):
             files[f"/ui/{path.name}"] = daemon.get(f"/ui/{path.name}").body
@@ -142,6 +150,7 @@ class Viewer:
         Files.asked.clear()
         with browser.page("about:blank", width=WIDTH, height=HEIGHT) as page:
             idle = renderer_bytes(browser)
+            page.call("Network.disable")  # else the page's thread decodes each answer once more, to show it
             page.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH % self.there)
             page.call("Page.navigate", url=self.url)
             end = time.monotonic() + PATIENCE_S

@@ -45,6 +45,17 @@ def without_comments(text):
     return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
 
 
+def test_the_page_tells_ahead_which_modules_it_needs(daemon):
+    _, sent, _ = headers(daemon)
+    told = dict(re.findall(r"<(/ui/[^>]+)>; rel=(\w+)", sent["Link"]))
+    needed = ["main.js"]
+    for name in needed:
+        text = headers(daemon, f"/ui/{name}")[2].decode()
+        needed += [more for more in re.findall(r"from '\./([\w.]+)'", text) if more not in needed]
+    assert told == {**{f"/ui/{name}": "modulepreload" for name in needed}, "/ui/page.css": "preload"}
+    assert "Link" not in headers(daemon, "/ui/main.js")[1]
+
+
 def test_the_page_is_small(daemon):
     """Comments aren't counted, nor the shades of frames, which are the pictures' own."""
     names, code, packed = ["", "ui/main.js", "ui/page.css", "ui/icon.svg", "ui/search.js"], 0, 0

@@ -231,10 +231,10 @@ COMPUTED = """
     const profile = fromJson(%s, {unit: 'samples'}), f = profile.frames.find('f0');
     const step = (op) => folded(applySteps(profile, [{op, label: op === 'recursion' ? '' : 'f0'}])).join('');
     const {callers, callees} = sandwich(profile, Math.max(f, 0));
-    const matches = Uint8Array.from({length: profile.frames.firstOf.length}, (_, i) => i === f);
+    const matches = Uint8Array.from({length: profile.frames.functions.first.length}, (_, i) => i === f);
 
     return {
-        table: profile.table().map((row) => [profile.frames.labels[row.function], row.self, row.total]),
+        table: profile.table().map((row) => [profile.frames.functions.labels[row.function], row.self, row.total]),
         folded: folded(profile).join(''), hide: step('hide'), only: step('only'), without: step('without'), collapse: step('collapse'),
         recursion: step('recursion'), callers: folded(callers).join(''), callees: folded(callees).join(''), matched: profile.matched(matches),
     };
