@@ -311,7 +311,7 @@ static void load_probes(struct daemon *daemon)
 	const struct conf *conf = &daemon->conf;
 	uint32_t probes = state_begins(&daemon->services, conf->probes_init, conf->restore);
 
-	daemon->services.starting = probes;
+	daemon->services.starting = daemon->services.wanted_at_start = probes;
 	if (!probes || !engine_prepare(daemon->core.engine, probes, NULL, start_probes, daemon))
 		start_probes(daemon);
 }

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 /*
- * Returns whether this process leads a group of processes which as a whole gets its share of the
- * CPUs: its session (autogroups, sched(7)), or a control group of cgroup v2 with a weight. What the
- * nice values of our threads are then decides between these alone, and takes nothing from them in
- * favour of other programs. Who was started by a shell doesn't lead: that group is the shell's.
+ * Returns whether a group that gets its share of the CPUs as a whole has no other program than
+ * ours: a control group of cgroup v2 with a weight in which we are the only process, or the
+ * autogroup (sched(7)) of a session that we lead. What the nice values of our threads are then
+ * decides between these alone. False where that isn't known.
  */
 bool cpu_group_is_ours(void);

@@ -56,6 +56,7 @@ struct services {
 	 * wait for; 0: it has started.
 	 */
 	uint32_t starting;
+	uint32_t wanted_at_start; /* all that it was told to load then, whatever became of it */
 };
 
 /*

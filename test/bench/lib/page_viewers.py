@@ -114,7 +114,7 @@ class Files(http.server.BaseHTTPRequestHandler):
 def page_files(daemon):
     """The page as the daemon has it, and what it would answer to others' questions."""
     page = daemon.request("GET", "/", headers={"Accept": "text/html"})
-    Files.links = {"/": page.headers["Link"]}
+    Files.links = {"/": page.headers["Link"]} if "Link" in page.headers else {}
     files = {"/": page.body}
     for path in Path("probe/page").glob("*.[jcs]*"):
         if path.suffix in (".js", ".css", ".svg"):
