@@ -115,12 +115,14 @@ static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *pr
 }
 
 /* Returns whether the leaving task was wanted for histograms: a process's last thread is no
- * target's any more when it leaves its CPU for good. */
+ * target's any more when it leaves its CPU for good. (What wasn't seen since they began may be of
+ * others who were chosen before.) */
 static __always_inline bool is_last(struct task_struct *task, uint32_t state)
 {
 	const struct thread_record *record = state == WAIT_DEAD ? record_find(task) : NULL;
 
-	return record && record->session == sched.session && record->of_hists;
+	return record && record->session == sched.session && record->of_hists &&
+	       (is_seen(record->left_ns) || is_seen(record->came_ns));
 }
 
 /* Notes that `prev` leaves its CPU. Returns the time, if the clock was read; else 0. */

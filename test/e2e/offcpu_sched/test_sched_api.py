@@ -231,15 +231,18 @@ def test_another_grouping_begins_at_zero(profiler):
 
 
 def test_chosen_processes_instead_of_all_begin_at_zero_and_run_queues_go_on(profiler, start):
-    """What others do when they end isn't counted, though they began to sleep when all were."""
+    """What others do when they end isn't counted, though they began to sleep, or to run, when all were."""
     target = start("spin", 60, cpu=0)
     sched = Sched(profiler)
     sched.run("cpudist", "runqlen", group_by="pid")
     wait_for(lambda: len(sched.groups("cpudist")) > 3)
     others = [start(Path("/bin/sleep"), 1.5) for _ in range(3)]
-    wait_for(lambda: {other.pid for other in others} <= set(sched.groups("cpudist")), why="they are counted")
+    busy = [start("spin", 60) for _ in range(4)]
+    wait_for(lambda: {other.pid for other in others + busy} <= set(sched.groups("cpudist")), why="they are counted")
     lengths = sched.json("runqlen")
     assert sched.put({"snoopers": {"proc_id": [target.pid]}}).status == 200
+    for other in busy:
+        other.kill()
     for other in others:
         other.finish()
     assert set(sched.groups("cpudist")) <= {target.pid}
