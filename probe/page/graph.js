@@ -36,7 +36,12 @@ export function walk(profile, zoomed, width, rows, visit) {
 export class Graph {
 	/* `element` scrolls; inside it two canvases stay, and a spacer is as high as all rows. */
 	constructor(element, label, {onHover, onZoom, onMenu}) {
-		const at = (event) => this.nodeAt(event.offsetX, event.offsetY);
+		const at = (event, what) => {
+			const node = this.nodeAt(event.offsetX, event.offsetY);
+
+			if (node >= 0)
+				what(node);
+		};
 
 		Object.assign(this, {element, zoomed: 0, cursor: -1, hovered: -1, boxes: new Map()});
 		this.canvas = make('canvas');
@@ -50,14 +55,10 @@ export class Graph {
 			this.hover(this.mouse ? this.nodeAt(...this.mouse) : -1);
 			onHover(this);
 		};
-		this.top.onclick = (event) => {
-			if (at(event) >= 0)
-				onZoom(at(event), this);
-		};
+		this.top.onclick = (event) => at(event, (node) => onZoom(node, this));
 		this.top.oncontextmenu = (event) => {
 			event.preventDefault();
-			if (at(event) >= 0)
-				onMenu(this, at(event), event);
+			at(event, (node) => onMenu(this, node, event));
 		};
 	}
 
