@@ -4,8 +4,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "container/cpu_group.h"
-
 /* Limits of jobs before they are given up: looking at a process, reading one of its files, naming
  * and rendering. */
 #define URGENT_LIMIT_NS	 (2 * NS_PER_S)
@@ -13,11 +11,6 @@
 #define BULK_LIMIT_NS	 (8 * NS_PER_S)
 #define NAMES_LIMIT_NS	 (3 * NS_PER_S) /* asking a container's runtime */
 #define LOADS_LIMIT_NS	 (8 * NS_PER_S) /* of no meaning: these jobs are unlimited */
-
-/* By how much the loop, and work that must not be late, come before other work: the maps of a
- * process have to be read before the process ends, also while all CPUs are busy; and a PUT waits
- * for what is loaded. */
-#define PROMPT 10
 
 int core_init(struct core *core, const struct tracer_sizes *sizes)
 {
@@ -38,21 +31,17 @@ int core_init(struct core *core, const struct tracer_sizes *sizes)
 		r = worker_new(&core->loads, core->loop, "loads", LOADS_LIMIT_NS);
 	if (r < 0)
 		return r;
-	worker_set_nice(core->urgent, -PROMPT);
-	worker_set_nice(core->loads, -PROMPT);
+	worker_set_nice(core->urgent, WORKER_PROMPT);
+	worker_set_nice(core->loads, WORKER_PROMPT);
 	struct engine_setup setup = {core->loop,  core->urgent, core->foreign, core->bulk,
 				     core->lines, core->names,	core->loads,   *sizes};
 	return engine_new(&core->engine, &setup);
 }
 
-void core_be_prompt(struct core *core)
+void core_be_prompt(void)
 {
-	int mine = getpriority(PRIO_PROCESS, 0);
-
-	/* Without the privilege the other work steps back instead, if nobody but the loop goes
-	 * before it then. Else fewer short processes have names. */
-	if (setpriority(PRIO_PROCESS, 0, mine - PROMPT) < 0 && cpu_group_is_ours())
-		loop_set_nice(core->loop, mine + PROMPT);
+	/* If this isn't allowed, fewer short processes have names. */
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_PROMPT);
 }
 
 void core_quiet(struct core *core)

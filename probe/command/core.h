@@ -18,9 +18,10 @@ struct core {
  * errno; core_done() is to be called also then. */
 int core_init(struct core *core, const struct tracer_sizes *sizes);
 
-/* Lets the calling thread, which runs the loop, and the urgent work come before the rest of the
- * work. Children that the thread forks from then on inherit its priority. After core_init(). */
-void core_be_prompt(struct core *core);
+/* Raises the priority of the calling thread, which runs the loop, to that of the urgent worker.
+ * Children that it forks from then on inherit the priority; workers' threads don't (loop_nice()).
+ */
+void core_be_prompt(void);
 
 /* First half of the end: stops the workers and delivers the results of their jobs. */
 void core_quiet(struct core *core);

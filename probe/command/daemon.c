@@ -210,8 +210,7 @@ static int build_daemon(struct daemon *daemon, struct why *why)
 	int r = core_init(core, &daemon->conf.sizes);
 
 	why->text[0] = '\0';
-	if (r == 0)
-		core_be_prompt(core);
+	core_be_prompt();
 	if (daemon->options.host)
 		snprintf(core->host, sizeof(core->host), "%s", daemon->options.host);
 	services->bounds.without_cgroup_v2 = is_without_cgroup_v2();

@@ -121,11 +121,6 @@ int loop_nice(const struct loop *loop)
 	return loop->nice;
 }
 
-void loop_set_nice(struct loop *loop, int nice)
-{
-	loop->nice = nice;
-}
-
 void loop_free(struct loop *loop)
 {
 	if (!loop)

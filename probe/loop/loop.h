@@ -21,10 +21,9 @@ struct loop;
 int loop_new(struct loop **ret);
 void loop_free(struct loop *loop);
 
-/* The nice value of its workers' threads that start later, but for worker_set_nice(): that of the
- * thread that made the loop, until another one is set. The loop's own thread stays as it is. */
+/* Returns the nice value of its workers' threads, but for worker_set_nice(): that of the thread
+ * that made the loop. */
 int loop_nice(const struct loop *loop);
-void loop_set_nice(struct loop *loop, int nice);
 
 static inline void loop_freep(struct loop **loop)
 {

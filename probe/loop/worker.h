@@ -100,6 +100,11 @@ void job_extend(struct job *job, uint64_t limit_ns);
  * job's time limit. Returns 0, or -ENOMEM. The caller owns *ret. */
 int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_t limit_ns);
 
+/* The nice value, beside others', of work that must not be late: the maps of a process have to be
+ * read before the process ends, also while all CPUs are busy; and a PUT waits for what is checked
+ * and loaded. The loop has it, too. */
+#define WORKER_PROMPT (-10)
+
 /* Sets the nice value of threads that start later: loop_nice() plus `nice` (-40 to 39). Without the
  * privilege those threads stay as nice as the thread that starts them. */
 void worker_set_nice(struct worker *worker, int nice);

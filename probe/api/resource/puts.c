@@ -41,6 +41,7 @@ int puts_new(struct puts **ret, struct loop *loop)
 		free(puts);
 		return r;
 	}
+	worker_set_nice(puts->worker, WORKER_PROMPT);
 	puts->end = &puts->first;
 	*ret = puts;
 	return 0;
