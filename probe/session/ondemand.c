@@ -17,11 +17,11 @@ struct ondemand {
 	struct ondemands *all;
 	struct ondemand_request request;
 	struct subscriber *subscriber;
-	bool armed;    /* its time counts, from `began` on */
-	unsigned left; /* intervals still to begin or end; 0: no number ends them */
-	unsigned rendering;
-	bool given_up; /* it is freed when nothing is being rendered any more */
-	int64_t began; /* of loop_real_ns() */
+	bool armed;	  /* its time counts, from `began` on */
+	unsigned left;	  /* intervals still to begin or end; 0: no number ends them */
+	unsigned pending; /* calls that are to come: of the window that is read, of renders */
+	bool given_up;	  /* it is freed behind the last of these */
+	int64_t began;	  /* of loop_real_ns() */
 	uint64_t began_ns;
 	struct loop_timer end;
 };
@@ -76,12 +76,12 @@ static void finish_ondemand(struct ondemand *ondemand, int error, struct buf *co
 		request.done(request.arg, error, content);
 }
 
-/* Ends a session; if something is still being rendered it is freed after that. */
+/* Ends a session; while calls are to come it isn't freed. */
 static void ondemand_cancel_with(struct ondemand *ondemand, int error)
 {
 	const struct ondemand_request *request = &ondemand->request;
 
-	if (!ondemand->rendering) {
+	if (!ondemand->pending) {
 		finish_ondemand(ondemand, error, NULL);
 		return;
 	}
@@ -106,19 +106,26 @@ static void ondemand_rendered(void *arg, struct render *render)
 	finish_ondemand(arg, render->error, &render->content[0]);
 }
 
+/* Notes that a call has come. Returns whether nobody waits for it; the session may be freed then.
+ */
+static bool has_been_given_up(struct ondemand *ondemand)
+{
+	bool given_up = ondemand->given_up;
+
+	if (--ondemand->pending == 0 && given_up)
+		forget_ondemand(ondemand);
+	return given_up;
+}
+
 static void interval_rendered(void *arg, struct render *render)
 {
 	struct ondemand *ondemand = arg;
 	const struct ondemand_request *request = &ondemand->request;
 	bool is_last = request->times && ondemand->left == 0;
 
-	ondemand->rendering--;
-	if (ondemand->given_up) {
-		if (!ondemand->rendering)
-			forget_ondemand(ondemand);
+	if (has_been_given_up(ondemand))
 		return;
-	}
-	if (render->error == 0 && (!is_last || ondemand->rendering)) {
+	if (render->error == 0 && (!is_last || ondemand->pending)) {
 		request->interval(request->arg, 0, &render->meta, &render->content[0]);
 		return;
 	}
@@ -152,7 +159,7 @@ static void show_profile(struct ondemand *ondemand, struct profile *profile)
 	int r = render_submit(setup->bulk, &question);
 
 	if (r == 0)
-		ondemand->rendering++;
+		ondemand->pending++;
 	else
 		ondemand_cancel_with(ondemand, r);
 }
@@ -211,6 +218,8 @@ static void ondemand_drained(void *arg)
 	struct ondemand *ondemand = arg;
 	enum probe probe = ondemand->request.probe;
 
+	if (has_been_given_up(ondemand))
+		return;
 	if (ondemand->request.interval)
 		show_interval(ondemand);
 	else if (!view_is_held(ondemand->request.view))
@@ -223,6 +232,7 @@ static void time_is_over(void *arg)
 {
 	struct ondemand *ondemand = arg;
 
+	ondemand->pending++;
 	engine_drain(ondemand->all->setup.engine, ondemand_drained, ondemand);
 }
 

@@ -261,6 +261,39 @@ static void a_client_that_leaves_at_the_end_gets_its_answer_anyway(void **state)
 	assert_int_equal(sum_of(scene, &answer), 7);
 }
 
+static void note_interval(void *arg, int error, const struct profile_meta *meta,
+			  struct buf *content)
+{
+	(void)meta;
+	answer_note(arg, error, content);
+}
+
+static void a_client_of_intervals_may_leave_while_one_is_read(void **state)
+{
+	struct scene *scene = *state;
+	_cleanup_answer_ struct answer answer = {0};
+	struct ondemand_request request = request_of(scene, &answer);
+	struct ondemand *ondemand;
+	struct why why;
+
+	request.done = NULL;
+	request.interval = note_interval;
+	request.pid = scene->worker.pid;
+	assert_int_equal(start_with(scene, &request, &ondemand, &why), 0);
+	wait_until_armed(scene, 1);
+	sample_worker(scene, PROBE_ONCPU, 7);
+	scene_hold(scene);
+	end_time();
+	run_until(scene, long_timers_count(ONDEMAND_S) == 0 && scripted->counts_count == 0);
+	ondemand_cancel(ondemand);
+	assert_int_equal(answer.calls, 1);
+	assert_int_equal(answer.error, -ECANCELED);
+	assert_int_equal(long_timers_count(ONDEMAND_S), 0);
+	scene_release(scene);
+	run_until(scene, ondemands_count(scene->ondemands) == 0);
+	assert_int_equal(answer.calls, 1);
+}
+
 static void a_process_that_ends_has_in_the_answer_what_it_did(void **state)
 {
 	struct scene *scene = *state;
@@ -383,6 +416,7 @@ int main(void)
 		SCENE_TEST(a_client_that_leaves_ends_it_at_once),
 		SCENE_TEST(a_client_may_leave_before_its_time_begins),
 		SCENE_TEST(a_client_that_leaves_at_the_end_gets_its_answer_anyway),
+		SCENE_TEST(a_client_of_intervals_may_leave_while_one_is_read),
 		SCENE_TEST(a_process_that_ends_has_in_the_answer_what_it_did),
 		SCENE_TEST(a_probe_that_cannot_run_is_refused_with_its_reason),
 		SCENE_TEST(a_window_that_cannot_be_read_is_missing_in_the_answer),
