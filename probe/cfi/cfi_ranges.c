@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/partition.h"
+#include "base/grow.h"
 #include "cfi/cfi_entry.h"
 
 #define WORD 8

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/partition.h"
+#include "base/grow.h"
 #include "file/registry_parts.h"
 
 struct file_known {

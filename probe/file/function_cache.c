@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/partition.h"
+#include "base/grow.h"
 
 #define NAMES_MAX (64u * 1024 * 1024)
 

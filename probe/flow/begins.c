@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/partition.h"
+#include "base/grow.h"
 #include "elf/code_refs.h"
 #include "elf/native.h"
 #include "flow/flow.h"

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/partition.h"
+#include "base/grow.h"
 #include "flow/flow_state.h"
 #include "flow/maker.h"
 

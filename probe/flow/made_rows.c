@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/partition.h"
+#include "base/grow.h"
 #include "cfi/no_cfi_regions.h"
 #include "flow/maker.h"
 

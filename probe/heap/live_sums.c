@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "base/partition.h"
+#include "base/grow.h"
 
 struct sum_key {
 	struct stack_key stack;

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
-#include "base/partition.h"
 
 void history_index_done(struct history_index *index)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/partition.h"
+#include "base/grow.h"
 #include "jit/jit_memory.h"
 
 #define SECTIONS_ALL 16384

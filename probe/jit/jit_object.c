@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
-#include "base/partition.h"
 #include "jit/jit_cfi.h"
 #include "jit/jit_memory.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/partition.h"
+#include "base/grow.h"
 
 /* Bytes. Sections less apart than that are one piece; a table has a word for each KiB of it. */
 #define APART_MAX 65536

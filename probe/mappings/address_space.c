@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/partition.h"
+#include "base/grow.h"
 
 #define GONE_MAX	 4096
 #define TOLD_REGIONS_MAX 64

@@ -20,7 +20,6 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/intern.h"
-#include "base/partition.h"
 
 #define PADDING	    "__pfx_"
 #define PADDING_MAX UINT8_MAX

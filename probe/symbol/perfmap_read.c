@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/partition.h"
+#include "base/grow.h"
 #include "loop/loop.h"
 
 #define BLOCK_BYTES 65536

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/partition.h"
+#include "base/grow.h"
 #include "bpf/shared/packed.h"
 
 #define CHUNK_BYTES (CHUNK_WORDS * sizeof(uint32_t))

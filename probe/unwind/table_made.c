@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/partition.h"
+#include "base/grow.h"
 #include "unwind/tables_state.h"
 
 #define GATHER_NS (5 * NS_PER_MS)  /* from the first place that is wanted */

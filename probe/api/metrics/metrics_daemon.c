@@ -64,8 +64,8 @@ static const struct measure state_rows[] = {
 	{"probe_up", NULL, GAUGE, "1 while a probe that was asked for collects.", .lines = write_up,
 	 .labels = "feature, probe"},
 	{"probe_down", NULL, GAUGE,
-	 "1 while a probe that was asked for can't collect: GET says why. (One that waits for its "
-	 "trigger isn't down.)",
+	 "1 while a probe that was asked for can't collect, which is more than waiting for its "
+	 "trigger.",
 	 .lines = write_down, .labels = "feature, probe"},
 };
 

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/map.h"
-#include "base/partition.h"
+#include "base/grow.h"
 #include "output/diff/frame_place.h"
 
 #define PLACES_MAX (1u << 22) /* lines and addresses that are compared; of more nothing is told */
