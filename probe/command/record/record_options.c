@@ -36,6 +36,10 @@
 #define OPTION_HEADER	    265
 #define OPTION_NORMALIZE    266
 #define OPTION_TRIGGER	    267
+#define OPTION_MIN	    268
+#define OPTION_MAX	    269
+#define OPTION_TOP_STACKS   270
+#define OPTION_SORT	    271
 
 static const char usage[] =
 	"Usage: stackprobe record [OPTION]... -p PID[,PID]... | -t TID[,TID]...\n"
@@ -75,6 +79,11 @@ static const char usage[] =
 	"                           command's own goes to standard error); without -o no file "
 	"is\n"
 	"                           written\n"
+	"      --min V, --max V     only stacks whose value is at least V, at most V\n"
+	"      --top-stacks N       only the N stacks with the largest values\n"
+	"      --sort value|name    the order of .folded and .jsonl: the largest values first, "
+	"or\n"
+	"                           by name (default, but with --top-stacks)\n"
 	"      --compare BEFORE     the picture compares with the folded text BEFORE (see "
 	"render)\n"
 	"      --normalize          with --compare: scale BEFORE to this profile's total\n"
@@ -164,6 +173,41 @@ static int wish_status(int status)
 	return status ? status : GO_ON;
 }
 
+/* Reads a value or a number of stacks. */
+static int take_number(const char *text, long long *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoll(text, &end, 10);
+	return isdigit((unsigned char)*text) && !*end && !errno
+		       ? GO_ON
+		       : usage_error("--min, --max and --top-stacks take whole numbers", text);
+}
+
+/* Takes an option on which stacks there are, and in which order. */
+static int take_stacks(struct stack_wish *wish, int c)
+{
+	switch (c) {
+	case OPTION_MIN:
+		return take_number(optarg, &wish->min);
+	case OPTION_MAX:
+		return take_number(optarg, &wish->max);
+	case OPTION_TOP_STACKS:
+		if (take_number(optarg, &wish->top) != GO_ON)
+			return EXIT_USAGE;
+		return wish->top >= 1 && wish->top <= STACK_TOP_MAX
+			       ? GO_ON
+			       : usage_error("--top-stacks is not a number from 1 to 1000000",
+					     optarg);
+	case OPTION_SORT:
+		wish->sort = optarg;
+		return GO_ON;
+	default:
+		return usage_hint(); /* getopt said why */
+	}
+}
+
 static int take_option(struct record_options *options, int c)
 {
 	switch (c) {
@@ -218,7 +262,7 @@ static int take_option(struct record_options *options, int c)
 		printf(usage, kind_get(kind_of_clock())->name, kind_get(kind_of_heap())->name);
 		return 0;
 	default:
-		return usage_hint(); /* getopt said why */
+		return take_stacks(&options->stacks_wish, c);
 	}
 }
 
@@ -302,7 +346,20 @@ static int take_compare(struct record_options *options)
 	if (!options->output->picture)
 		return usage_error("--compare makes a picture: a name that ends in .svg or .html",
 				   options->path);
+	if (stack_choice_chooses(&options->stacks))
+		return usage_error("--compare wants all stacks: not with --min, --max and "
+				   "--top-stacks",
+				   NULL);
 	return input_text_read(options->before, &options->before_text) < 0 ? EXIT_FAILED : GO_ON;
+}
+
+/* Finds out which stacks are wanted, when the output is known. */
+static int choose_stacks(struct record_options *options)
+{
+	const char *message =
+		stack_choice_make(&options->stacks, &options->stacks_wish, options->output);
+
+	return message ? usage_error(message, NULL) : GO_ON;
 }
 
 static int check_record_options(struct record_options *options)
@@ -320,6 +377,8 @@ static int check_record_options(struct record_options *options)
 	if (view_is_held(options->view) && options->tids_count)
 		return usage_error("what a process holds is no thread's: --view takes no -t", NULL);
 	r = choose_output(options);
+	if (r == GO_ON)
+		r = choose_stacks(options);
 	if (r == GO_ON && options->header && options->writes_file &&
 	    options->output != output_find("folded"))
 		r = usage_error("--header is of folded text: a name that ends in .folded, or -",
@@ -345,6 +404,10 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 		{"compare", required_argument, NULL, OPTION_COMPARE},
 		{"normalize", no_argument, NULL, OPTION_NORMALIZE},
 		{"header", no_argument, NULL, OPTION_HEADER},
+		{"min", required_argument, NULL, OPTION_MIN},
+		{"max", required_argument, NULL, OPTION_MAX},
+		{"top-stacks", required_argument, NULL, OPTION_TOP_STACKS},
+		{"sort", required_argument, NULL, OPTION_SORT},
 		{"trigger", required_argument, NULL, OPTION_TRIGGER},
 		{"event", required_argument, NULL, 'e'},
 		{"view", required_argument, NULL, OPTION_VIEW},
@@ -359,7 +422,9 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 	};
 	int r = GO_ON;
 
-	*options = (struct record_options){.path = DEFAULT_PATH};
+	*options = (struct record_options){
+		.path = DEFAULT_PATH,
+		.stacks_wish = {STACK_WISH_NONE, STACK_WISH_NONE, STACK_WISH_NONE, NULL}};
 	/* "+": options behind the command's name belong to the command. */
 	for (int c;
 	     r == GO_ON && (c = getopt_long(argc, argv, "+p:t:ae:d:F:o:qh", known, NULL)) != -1;)

@@ -9,6 +9,7 @@
 #include "command/input_text.h"
 #include "output/format/output.h"
 #include "pressure/pressure_text.h"
+#include "profile/stack_choice.h"
 #include "profile/stack_detail.h"
 #include "command/record/record_wishes.h"
 #include "select/spec.h"
@@ -44,6 +45,8 @@ struct record_options {
 	uint32_t top;		       /* functions that are printed; 0: none */
 	bool header;		       /* of folded text */
 	const struct output *output;
+	struct stack_wish stacks_wish; /* which stacks, by their values … */
+	struct stack_choice stacks;    /* … and what follows for this output */
 	struct stack_detail detail;
 	bool detail_given; /* --frame-detail was given */
 	bool quiet;

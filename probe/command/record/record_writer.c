@@ -66,9 +66,24 @@ static void report_few(const struct render *render, const struct profile_meta *m
 			ceil(FEW_ERROR / sqrt((double)meta->samples)));
 }
 
+/* Says what is known of all stacks together. */
+static void report_whole(const struct record_writer *writer, const struct render *render,
+			 const struct profile_meta *meta)
+{
+	if (meta->truncated)
+		report_causes(writer);
+	if (meta->samples < meta->events)
+		fprintf(stderr, ", %s %" PRIu64 " sample%s",
+			meta->by_bytes && !meta->left_out ? "from" : "thinned by the guard to",
+			meta->samples, meta->samples == 1 ? "" : "s");
+	report_few(render, meta);
+}
+
 static void report_written(const struct record_writer *writer, const struct render *render,
 			   const struct profile_meta *meta)
 {
+	bool chooses = stack_choice_chooses(&writer->options->stacks);
+
 	if (writer->options->quiet)
 		return;
 	if (writer->options->writes_file)
@@ -80,18 +95,17 @@ static void report_written(const struct record_writer *writer, const struct rend
 			meta->processes, meta->processes == 1 ? "" : "es");
 	else
 		fprintf(stderr, "an empty profile, no %s", meta->count_name);
+	if (chooses)
+		fputs(" in the chosen stacks", stderr);
 	if (meta->event_name)
 		fprintf(stderr, ", %" PRIu64 " %s,", meta->events, meta->event_name);
 	fprintf(stderr, " in %.2f s, %" PRIu64 " lost, %" PRIu64 "%s%s truncated",
 		(double)writer->took_ns / (double)NS_PER_S, meta->lost, meta->truncated,
 		meta->event_name ? " " : "", meta->event_name ? meta->count_name : "");
-	if (meta->truncated)
-		report_causes(writer);
-	if (meta->samples < meta->events)
-		fprintf(stderr, ", %s %" PRIu64 " sample%s",
-			meta->by_bytes && !meta->left_out ? "from" : "thinned by the guard to",
-			meta->samples, meta->samples == 1 ? "" : "s");
-	report_few(render, meta);
+	if (!chooses)
+		report_whole(writer, render, meta);
+	else if (meta->left_out)
+		fputs(", thinned by the guard", stderr);
 	if (writer->peak)
 		fprintf(stderr, ", at its peak after %.0f s",
 			(double)writer->peak->most_ns / (double)NS_PER_S);
@@ -148,6 +162,7 @@ static void submit_render(struct record_writer *writer, struct profile *profile)
 			    wants_text(writer->options) ? output_find("folded") : NULL},
 		.icicle = writer->options->spec.params.icicle,
 		.header = writer->options->header || writer->options->before,
+		.choice = writer->options->stacks,
 		.done = profile_rendered,
 		.arg = writer,
 	};
