@@ -23,6 +23,7 @@
 
 #define HZ_MAX		    1000
 #define SECONDS_MAX	    1e9
+#define EVERY_MAX	    86400 /* s */
 #define DEFAULT_PATH	    "stackprobe.svg"
 #define OPTION_VIEW	    256
 #define OPTION_NATIVE_STACK 257
@@ -40,6 +41,7 @@
 #define OPTION_MAX	    269
 #define OPTION_TOP_STACKS   270
 #define OPTION_SORT	    271
+#define OPTION_EVERY	    272
 
 static const char usage[] =
 	"Usage: stackprobe record [OPTION]... -p PID[,PID]... | -t TID[,TID]...\n"
@@ -65,6 +67,9 @@ static const char usage[] =
 	"                           end, theirs or the recording's, of what they got; peak:\n"
 	"                           inuse when it was largest, looked at once a second\n"
 	"  -d, --duration SECONDS   end after that time, fractions allowed\n"
+	"      --every SECONDS      write a profile each so long, from where the one before "
+	"ended:\n"
+	"                           blocks with a line of time, in .folded, .json, .jsonl or -\n"
 	"      --trigger TEXT       begin when tasks are stalled for so long, as in a PUT:\n"
 	"                           \"cpu some 300000 2000000\"; not with a command\n"
 	"  -F, --frequency HZ       samples a second of each busy CPU, 1 to 1000 (default 100)\n"
@@ -144,6 +149,17 @@ static int take_duration(struct record_options *options, const char *text)
 	    !(seconds > 0 && seconds <= SECONDS_MAX))
 		return usage_error("not a time in seconds", text);
 	options->duration_ns = (uint64_t)ceil(seconds * (double)NS_PER_S);
+	return GO_ON;
+}
+
+static int take_every(struct record_options *options, const char *text)
+{
+	char *end;
+	long seconds = strtol(text, &end, 10);
+
+	if (!isdigit((unsigned char)*text) || *end || seconds < 1 || seconds > EVERY_MAX)
+		return usage_error("--every is not a number of seconds from 1 to 86400", text);
+	options->every_ns = (uint64_t)seconds * NS_PER_S;
 	return GO_ON;
 }
 
@@ -240,6 +256,8 @@ static int take_option(struct record_options *options, int c)
 		return each_part(options, optarg, record_processes_tid);
 	case 'e':
 		return each_part(options, optarg, record_probes_take);
+	case OPTION_EVERY:
+		return take_every(options, optarg);
 	case OPTION_VIEW:
 		return record_view_take(options, optarg);
 	case OPTION_FRAME_DETAIL:
@@ -362,6 +380,21 @@ static int choose_stacks(struct record_options *options)
 	return message ? usage_error(message, NULL) : GO_ON;
 }
 
+static int check_every(const struct record_options *options)
+{
+	if (!options->every_ns)
+		return GO_ON;
+	if (options->top)
+		return usage_error("--every writes profile after profile, --top a table at the "
+				   "end: not both",
+				   NULL);
+	if (view_is_held(options->view))
+		return usage_error("--every is not for what is held: --view", options->view_name);
+	return output_has_intervals(options->output)
+		       ? GO_ON
+		       : usage_error("--every is for .folded, .json, .jsonl and -", options->path);
+}
+
 static int check_record_options(struct record_options *options)
 {
 	int r = check_chosen(options);
@@ -379,6 +412,8 @@ static int check_record_options(struct record_options *options)
 	r = choose_output(options);
 	if (r == GO_ON)
 		r = choose_stacks(options);
+	if (r == GO_ON)
+		r = check_every(options);
 	if (r == GO_ON && options->header && options->writes_file &&
 	    options->output != output_find("folded"))
 		r = usage_error("--header is of folded text: a name that ends in .folded, or -",
@@ -408,6 +443,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 		{"max", required_argument, NULL, OPTION_MAX},
 		{"top-stacks", required_argument, NULL, OPTION_TOP_STACKS},
 		{"sort", required_argument, NULL, OPTION_SORT},
+		{"every", required_argument, NULL, OPTION_EVERY},
 		{"trigger", required_argument, NULL, OPTION_TRIGGER},
 		{"event", required_argument, NULL, 'e'},
 		{"view", required_argument, NULL, OPTION_VIEW},

@@ -29,6 +29,7 @@ struct record_options {
 	enum view view;	       /* that view, of a probe that is recorded and has it */
 	bool peak;	       /* VIEW_INUSE when it was largest, not at the end */
 	uint64_t duration_ns;  /* 0: no limit */
+	uint64_t every_ns;     /* a block each so long; 0: one profile at the end */
 	bool waits;	       /* the recording begins when the trigger fires */
 	struct pressure_text trigger;
 	uint64_t period_ns;	     /* sampling period */

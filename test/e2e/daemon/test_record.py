@@ -308,7 +308,7 @@ def test_help_tells_all_options():
     shown = run("--help")
     assert shown.returncode == 0
     for option in ("--pid", "--event", "--duration", "--frequency", "--output", "--quiet", "--min", "--max",
-                   "--top-stacks", "--sort"):  # fmt: skip
+                   "--top-stacks", "--sort", "--every"):  # fmt: skip
         assert option in shown.stdout
 
 
