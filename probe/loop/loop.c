@@ -155,6 +155,11 @@ int loop_watch_priority(struct loop *loop, struct loop_watch *watch)
 	return add_watch(loop, watch, EPOLLPRI);
 }
 
+int loop_watch_room(struct loop *loop, struct loop_watch *watch)
+{
+	return add_watch(loop, watch, EPOLLOUT);
+}
+
 void loop_unwatch(struct loop *loop, struct loop_watch *watch)
 {
 	epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);

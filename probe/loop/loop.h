@@ -51,6 +51,9 @@ int loop_watch_hangup(struct loop *loop, struct loop_watch *watch);
 /* Like loop_watch(), but calls ready() when the file has something out of the ordinary to tell
  * (EPOLLPRI), or has an error. */
 int loop_watch_priority(struct loop *loop, struct loop_watch *watch);
+/* Like loop_watch(), but calls ready() whenever `fd` has room for what is written: a pipe for
+ * PIPE_BUF bytes. -EPERM: the file, a regular one, always has. */
+int loop_watch_room(struct loop *loop, struct loop_watch *watch);
 void loop_unwatch(struct loop *loop, struct loop_watch *watch);
 
 /* A timer, which calls expired(arg) once. All but the first three fields are the loop's. */

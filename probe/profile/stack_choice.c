@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 
@@ -12,6 +14,41 @@ struct choosing {
 	uint64_t least; /* value from which on all are taken */
 	uint64_t equal; /* stacks of the value below that are taken too */
 };
+
+/* Returns what is wrong with a wish; NULL: nothing. */
+static const char *check_wish(const struct stack_wish *wish, const struct output *output)
+{
+	bool is_text =
+		strcmp(output->extension, "folded") == 0 || strcmp(output->extension, "jsonl") == 0;
+
+	if (wish->top != STACK_WISH_NONE && (wish->top < 1 || wish->top > STACK_TOP_MAX))
+		return "top must be a number from 1 to 1000000";
+	if (wish->min < STACK_WISH_NONE || wish->max < STACK_WISH_NONE || wish->max == 0)
+		return "min and max must be whole numbers, of the unit of the values; max from 1 "
+		       "on";
+	if (wish->max > 0 && wish->min > wish->max)
+		return "min must not be more than max";
+	if (wish->sort && strcasecmp(wish->sort, "name") != 0 &&
+	    strcasecmp(wish->sort, "value") != 0)
+		return "sort must be name or value";
+	return wish->sort && !is_text ? "sort is for folded and jsonl" : NULL;
+}
+
+const char *stack_choice_make(struct stack_choice *choice, const struct stack_wish *wish,
+			      const struct output *output)
+{
+	const char *message = check_wish(wish, output);
+
+	if (message)
+		return message;
+	*choice = (struct stack_choice){
+		.min = wish->min > 0 ? (uint64_t)wish->min : 0,
+		.max = wish->max > 0 ? (uint64_t)wish->max : 0,
+		.top = wish->top > 0 ? (uint64_t)wish->top : 0,
+		.by_value = wish->sort ? strcasecmp(wish->sort, "value") == 0 : wish->top > 0,
+	};
+	return NULL;
+}
 
 bool stack_choice_chooses(const struct stack_choice *choice)
 {

@@ -16,6 +16,21 @@ struct stack_choice {
 	bool by_value;	   /* text has the largest first */
 };
 
+/* The same as somebody asks for it; numbers below 0: STACK_WISH_NONE, or no numbers. */
+struct stack_wish {
+	long long min, max, top;
+	const char *sort; /* "name", "value"; NULL: as the choice has it */
+};
+#define STACK_WISH_NONE (-1)
+#define STACK_TOP_MAX	1000000
+
+/*
+ * Makes the choice that is asked for, for an output in that format. Returns NULL, or what is wrong,
+ * a sentence; `choice` is untouched then.
+ */
+const char *stack_choice_make(struct stack_choice *choice, const struct stack_wish *wish,
+			      const struct output *output);
+
 /* Returns whether something is left out. */
 bool stack_choice_chooses(const struct stack_choice *choice);
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/feature/interval_text.h"
 #include "api/processes/proc_output.h"
 #include "api/processes/proc_resource.h"
 #include "base/cleanup.h"
+#include "output/text/interval_text.h"
 
 struct proc_intervals {
 	struct stream stream;

@@ -5,15 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/feature/interval_text.h"
-#include "loop/loop.h"
+#include "output/text/interval_text.h"
 
 struct flamegraph_intervals {
 	struct stream stream;
 	struct ondemand *session; /* NULL: it is over */
 	unsigned left;		  /* intervals still to come; 0: no number ends them */
 	bool counted;		  /* a number ends them */
-	bool is_tree;		  /* of .json */
+	const struct output *output;
 	struct interval_text text;
 };
 
@@ -35,36 +34,6 @@ static void free_stream(struct stream *stream)
 	free(intervals);
 }
 
-/* Adds the line that tells what an interval is of. */
-static void write_times(struct buf *out, const struct profile_meta *meta)
-{
-	buf_printf(out, "{\"from\": %lld, \"until\": %lld, \"period_ns\": %llu, ",
-		   (long long)(meta->from_ns / NS_PER_MS), (long long)(meta->until_ns / NS_PER_MS),
-		   (unsigned long long)(meta->by_period ? meta->period_ns : 0));
-	buf_printf(out, "\"lost\": %llu, \"truncated\": %llu, \"left_out\": %llu}\n",
-		   (unsigned long long)meta->lost, (unsigned long long)meta->truncated,
-		   (unsigned long long)meta->left_out);
-}
-
-/* Adds an interval: folded text has its line of time already. */
-static void write_interval(struct flamegraph_intervals *intervals, const struct profile_meta *meta,
-			   const struct buf *content)
-{
-	struct buf *out = &intervals->text.text;
-
-	if (!interval_text_begin(&intervals->text))
-		return;
-	if (intervals->text.json)
-		write_times(out, meta);
-	if (intervals->is_tree) {
-		interval_text_line(&intervals->text, content);
-		return;
-	}
-	buf_add(out, content->data, content->len);
-	if (content->len && content->data[content->len - 1] != '\n')
-		buf_char(out, '\n');
-}
-
 static void interval_ended(void *arg, int error, const struct profile_meta *meta,
 			   struct buf *content)
 {
@@ -72,7 +41,7 @@ static void interval_ended(void *arg, int error, const struct profile_meta *meta
 	bool is_last = error < 0 || (intervals->counted && --intervals->left == 0);
 
 	if (error == 0)
-		write_interval(intervals, meta, content);
+		interval_text_profile(&intervals->text, intervals->output, meta, content);
 	if (is_last) {
 		interval_text_end(&intervals->text,
 				  error == 0 || error == -ECANCELED ? NULL : strerror(-error));
@@ -97,7 +66,7 @@ int flamegraph_intervals_new(struct stream **ret, struct ondemands *ondemands,
 		.stream = {.read = read_text, .free = free_stream},
 		.left = asking->times,
 		.counted = asking->times != 0,
-		.is_tree = strcmp(asking->output->extension, "json") == 0,
+		.output = asking->output,
 		.text = INTERVAL_TEXT_INIT(strcmp(asking->output->extension, "folded") != 0),
 	};
 	mine.header = true;

@@ -9,9 +9,9 @@
 #include "kind/kind.h"
 #include "profile/view.h"
 
-#define PID_MAX	   4194304
-#define AGE_MAX	   31536000 /* s, a year */
-#define STACKS_MAX 1000000
+#define PID_MAX	  4194304
+#define AGE_MAX	  31536000 /* s, a year */
+#define COUNT_MAX 1000000
 
 static void refuse_view(enum probe probe, struct answer *answer)
 {
@@ -64,25 +64,6 @@ bool query_counts(const struct query *query)
 	return query->value && strcasecmp(query->value, "count") == 0;
 }
 
-/* Checks which stacks are wanted, by their values. Returns what is wrong; NULL: nothing. */
-static const char *check_stacks(const struct output *output, const struct query *query)
-{
-	bool is_text =
-		strcmp(output->extension, "folded") == 0 || strcmp(output->extension, "jsonl") == 0;
-
-	if (query->top != QUERY_NONE && (query->top < 1 || query->top > STACKS_MAX))
-		return "top must be a number from 1 to 1000000";
-	if (query->min < QUERY_NONE || query->max < QUERY_NONE || query->max == 0)
-		return "min and max must be whole numbers, of the unit of the values; max from 1 "
-		       "on";
-	if (query->max > 0 && query->min > query->max)
-		return "min must not be more than max";
-	if (query->sort && strcasecmp(query->sort, "name") != 0 &&
-	    strcasecmp(query->sort, "value") != 0)
-		return "sort must be name or value";
-	return query->sort && !is_text ? "sort is for folded and jsonl" : NULL;
-}
-
 /* Checks intervals. Returns what is wrong; NULL: nothing. */
 static const char *check_every(const struct output *output, const struct query *query)
 {
@@ -92,25 +73,11 @@ static const char *check_every(const struct output *output, const struct query *
 		return NULL;
 	if (query->every < 1 || query->every > QUERY_SECONDS_MAX)
 		return "every must be a number from 1 to 600";
-	if (query->count != QUERY_NONE && (query->count < 1 || query->count > STACKS_MAX))
+	if (query->count != QUERY_NONE && (query->count < 1 || query->count > COUNT_MAX))
 		return "count must be a number from 1 to 1000000";
 	if (query->seconds != QUERY_NONE)
 		return "every and seconds exclude each other";
-	return output->picture || output->values || output->modules
-		       ? "every is for folded, json and jsonl"
-		       : NULL;
-}
-
-static struct stack_choice choice_of(const struct query *query)
-{
-	bool is_sorted = query->sort ? strcasecmp(query->sort, "value") == 0 : query->top > 0;
-
-	return (struct stack_choice){
-		.min = query->min > 0 ? (uint64_t)query->min : 0,
-		.max = query->max > 0 ? (uint64_t)query->max : 0,
-		.top = query->top > 0 ? (uint64_t)query->top : 0,
-		.by_value = is_sorted,
-	};
+	return output_has_intervals(output) ? NULL : "every is for folded, json and jsonl";
 }
 
 static bool check_view(enum probe probe, const struct query *query, struct query_choice *choice,
@@ -133,7 +100,6 @@ static bool check_view(enum probe probe, const struct query *query, struct query
 	*choice = (struct query_choice){
 		.view = (enum view)view,
 		.min_age_ns = query->min_age > 0 ? (uint64_t)query->min_age * NS_PER_S : 0,
-		.stacks = choice_of(query),
 	};
 	return true;
 }
@@ -207,6 +173,8 @@ static const char *check_pids(const struct query *query)
 bool flamegraph_query(enum probe probe, const struct output *output, const struct query *query,
 		      struct query_choice *choice, struct answer *answer)
 {
+	const struct stack_wish wish = {query->min, query->max, query->top, query->sort};
+	struct stack_choice stacks = {0};
 	const char *message = NULL;
 	struct why buf;
 
@@ -222,7 +190,7 @@ bool flamegraph_query(enum probe probe, const struct output *output, const struc
 	else if (query_counts(query) && output->values)
 		message = "value is not for pb.gz: it has both values";
 	else
-		message = check_stacks(output, query);
+		message = stack_choice_make(&stacks, &wish, output);
 	if (!message)
 		message = check_pids(query);
 	if (!message)
@@ -233,6 +201,7 @@ bool flamegraph_query(enum probe probe, const struct output *output, const struc
 	}
 	if (!check_view(probe, query, choice, answer))
 		return false;
+	choice->stacks = stacks;
 	if (!query_counts(query) || view_get(probe, choice->view)->event_name)
 		return true;
 	refuse_value(answer);

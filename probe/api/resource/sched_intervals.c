@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/feature/interval_text.h"
 #include "api/resource/sched_resource.h"
 #include "api/resource/sched_output.h"
+#include "output/text/interval_text.h"
 #include "sched/sched.h"
 
 struct sched_intervals {

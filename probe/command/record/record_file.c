@@ -132,13 +132,12 @@ void record_file_close(struct record_file *file)
 		close(TAKE_FD(file->dir_fd));
 }
 
-int record_file_write(const struct record_file *file, const void *data, size_t bytes)
+/* Makes the regular file with what is in it. Returns its descriptor, or a negative errno. */
+static int make_file(const struct record_file *file, const void *data, size_t bytes)
 {
 	char temporary[64];
-
-	if (file->fd >= 0)
-		return file_write_all(file->fd, data, bytes);
 	_cleanup_close_ int fd = make_temporary(file->dir_fd, temporary, sizeof(temporary));
+
 	if (fd < 0)
 		return fd;
 	int r = file_write_all(fd, data, bytes);
@@ -146,7 +145,27 @@ int record_file_write(const struct record_file *file, const void *data, size_t b
 		r = -errno;
 	if (r == 0 && renameat(file->dir_fd, temporary, file->dir_fd, base_name(file->path)) < 0)
 		r = -errno;
-	if (r < 0)
-		unlinkat(file->dir_fd, temporary, 0);
+	if (r == 0)
+		return TAKE_FD(fd);
+	unlinkat(file->dir_fd, temporary, 0);
 	return r;
+}
+
+int record_file_write(const struct record_file *file, const void *data, size_t bytes)
+{
+	if (file->fd >= 0)
+		return file_write_all(file->fd, data, bytes);
+	_cleanup_close_ int fd = make_file(file, data, bytes);
+	return fd < 0 ? fd : 0;
+}
+
+int record_file_append(struct record_file *file, const void *data, size_t bytes)
+{
+	if (file->fd >= 0)
+		return file_write_all(file->fd, data, bytes);
+	int fd = make_file(file, data, bytes);
+	if (fd < 0)
+		return fd;
+	file->fd = fd;
+	return 0;
 }

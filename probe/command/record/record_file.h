@@ -16,7 +16,7 @@
 struct record_file {
 	char path[4096]; /* as the user wrote it; "-": standard output */
 	int dir_fd;	 /* the folder; -1: written in place */
-	int fd;		 /* standard output, a FIFO, a device; -1: a regular file */
+	int fd; /* standard output, a FIFO, a device, or what is appended to; -1: a regular file */
 };
 
 /* Opens the folder, or the file that is written in place. `named`: the user wrote exactly this
@@ -28,3 +28,7 @@ void record_file_close(struct record_file *file);
 
 /* Writes the file. Returns 0, or a negative errno; then an existing regular file is unchanged. */
 int record_file_write(const struct record_file *file, const void *data, size_t bytes);
+
+/* Writes the begin of the file, which appears whole with that, or what comes behind. Returns 0, or
+ * a negative errno; then an existing regular file is unchanged, or has what was written before. */
+int record_file_append(struct record_file *file, const void *data, size_t bytes);

@@ -23,6 +23,7 @@
 
 #define HZ_MAX		    1000
 #define SECONDS_MAX	    1e9
+#define EVERY_MAX	    86400 /* s */
 #define DEFAULT_PATH	    "stackprobe.svg"
 #define OPTION_VIEW	    256
 #define OPTION_NATIVE_STACK 257
@@ -36,6 +37,11 @@
 #define OPTION_HEADER	    265
 #define OPTION_NORMALIZE    266
 #define OPTION_TRIGGER	    267
+#define OPTION_MIN	    268
+#define OPTION_MAX	    269
+#define OPTION_TOP_STACKS   270
+#define OPTION_SORT	    271
+#define OPTION_EVERY	    272
 
 static const char usage[] =
 	"Usage: stackprobe record [OPTION]... -p PID[,PID]... | -t TID[,TID]...\n"
@@ -61,6 +67,9 @@ static const char usage[] =
 	"                           end, theirs or the recording's, of what they got; peak:\n"
 	"                           inuse when it was largest, looked at once a second\n"
 	"  -d, --duration SECONDS   end after that time, fractions allowed\n"
+	"      --every SECONDS      write a profile each so long, from where the one before "
+	"ended:\n"
+	"                           blocks with a line of time, in .folded, .json, .jsonl or -\n"
 	"      --trigger TEXT       begin when tasks are stalled for so long, as in a PUT:\n"
 	"                           \"cpu some 300000 2000000\"; not with a command\n"
 	"  -F, --frequency HZ       samples a second of each busy CPU, 1 to 1000 (default 100)\n"
@@ -75,6 +84,11 @@ static const char usage[] =
 	"                           command's own goes to standard error); without -o no file "
 	"is\n"
 	"                           written\n"
+	"      --min V, --max V     only stacks whose value is at least V, at most V\n"
+	"      --top-stacks N       only the N stacks with the largest values\n"
+	"      --sort value|name    the order of .folded and .jsonl: the largest values first, "
+	"or\n"
+	"                           by name (default, but with --top-stacks)\n"
 	"      --compare BEFORE     the picture compares with the folded text BEFORE (see "
 	"render)\n"
 	"      --normalize          with --compare: scale BEFORE to this profile's total\n"
@@ -138,6 +152,17 @@ static int take_duration(struct record_options *options, const char *text)
 	return GO_ON;
 }
 
+static int take_every(struct record_options *options, const char *text)
+{
+	char *end;
+	long seconds = strtol(text, &end, 10);
+
+	if (!isdigit((unsigned char)*text) || *end || seconds < 1 || seconds > EVERY_MAX)
+		return usage_error("--every is not a number of seconds from 1 to 86400", text);
+	options->every_ns = (uint64_t)seconds * NS_PER_S;
+	return GO_ON;
+}
+
 static int take_frequency(struct record_options *options, const char *text)
 {
 	char *end;
@@ -162,6 +187,41 @@ static int take_trigger(struct record_options *options, const char *text)
 static int wish_status(int status)
 {
 	return status ? status : GO_ON;
+}
+
+/* Reads a value or a number of stacks. */
+static int take_number(const char *text, long long *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoll(text, &end, 10);
+	return isdigit((unsigned char)*text) && !*end && !errno
+		       ? GO_ON
+		       : usage_error("--min, --max and --top-stacks take whole numbers", text);
+}
+
+/* Takes an option on which stacks there are, and in which order. */
+static int take_stacks(struct stack_wish *wish, int c)
+{
+	switch (c) {
+	case OPTION_MIN:
+		return take_number(optarg, &wish->min);
+	case OPTION_MAX:
+		return take_number(optarg, &wish->max);
+	case OPTION_TOP_STACKS:
+		if (take_number(optarg, &wish->top) != GO_ON)
+			return EXIT_USAGE;
+		return wish->top >= 1 && wish->top <= STACK_TOP_MAX
+			       ? GO_ON
+			       : usage_error("--top-stacks is not a number from 1 to 1000000",
+					     optarg);
+	case OPTION_SORT:
+		wish->sort = optarg;
+		return GO_ON;
+	default:
+		return usage_hint(); /* getopt said why */
+	}
 }
 
 static int take_option(struct record_options *options, int c)
@@ -196,6 +256,8 @@ static int take_option(struct record_options *options, int c)
 		return each_part(options, optarg, record_processes_tid);
 	case 'e':
 		return each_part(options, optarg, record_probes_take);
+	case OPTION_EVERY:
+		return take_every(options, optarg);
 	case OPTION_VIEW:
 		return record_view_take(options, optarg);
 	case OPTION_FRAME_DETAIL:
@@ -218,7 +280,7 @@ static int take_option(struct record_options *options, int c)
 		printf(usage, kind_get(kind_of_clock())->name, kind_get(kind_of_heap())->name);
 		return 0;
 	default:
-		return usage_hint(); /* getopt said why */
+		return take_stacks(&options->stacks_wish, c);
 	}
 }
 
@@ -302,7 +364,35 @@ static int take_compare(struct record_options *options)
 	if (!options->output->picture)
 		return usage_error("--compare makes a picture: a name that ends in .svg or .html",
 				   options->path);
+	if (stack_choice_chooses(&options->stacks))
+		return usage_error("--compare wants all stacks: not with --min, --max and "
+				   "--top-stacks",
+				   NULL);
 	return input_text_read(options->before, &options->before_text) < 0 ? EXIT_FAILED : GO_ON;
+}
+
+/* Finds out which stacks are wanted, when the output is known. */
+static int choose_stacks(struct record_options *options)
+{
+	const char *message =
+		stack_choice_make(&options->stacks, &options->stacks_wish, options->output);
+
+	return message ? usage_error(message, NULL) : GO_ON;
+}
+
+static int check_every(const struct record_options *options)
+{
+	if (!options->every_ns)
+		return GO_ON;
+	if (options->top)
+		return usage_error("--every writes profile after profile, --top a table at the "
+				   "end: not both",
+				   NULL);
+	if (view_is_held(options->view))
+		return usage_error("--every is not for what is held: --view", options->view_name);
+	return output_has_intervals(options->output)
+		       ? GO_ON
+		       : usage_error("--every is for .folded, .json, .jsonl and -", options->path);
 }
 
 static int check_record_options(struct record_options *options)
@@ -320,6 +410,10 @@ static int check_record_options(struct record_options *options)
 	if (view_is_held(options->view) && options->tids_count)
 		return usage_error("what a process holds is no thread's: --view takes no -t", NULL);
 	r = choose_output(options);
+	if (r == GO_ON)
+		r = choose_stacks(options);
+	if (r == GO_ON)
+		r = check_every(options);
 	if (r == GO_ON && options->header && options->writes_file &&
 	    options->output != output_find("folded"))
 		r = usage_error("--header is of folded text: a name that ends in .folded, or -",
@@ -345,6 +439,11 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 		{"compare", required_argument, NULL, OPTION_COMPARE},
 		{"normalize", no_argument, NULL, OPTION_NORMALIZE},
 		{"header", no_argument, NULL, OPTION_HEADER},
+		{"min", required_argument, NULL, OPTION_MIN},
+		{"max", required_argument, NULL, OPTION_MAX},
+		{"top-stacks", required_argument, NULL, OPTION_TOP_STACKS},
+		{"sort", required_argument, NULL, OPTION_SORT},
+		{"every", required_argument, NULL, OPTION_EVERY},
 		{"trigger", required_argument, NULL, OPTION_TRIGGER},
 		{"event", required_argument, NULL, 'e'},
 		{"view", required_argument, NULL, OPTION_VIEW},
@@ -359,7 +458,9 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 	};
 	int r = GO_ON;
 
-	*options = (struct record_options){.path = DEFAULT_PATH};
+	*options = (struct record_options){
+		.path = DEFAULT_PATH,
+		.stacks_wish = {STACK_WISH_NONE, STACK_WISH_NONE, STACK_WISH_NONE, NULL}};
 	/* "+": options behind the command's name belong to the command. */
 	for (int c;
 	     r == GO_ON && (c = getopt_long(argc, argv, "+p:t:ae:d:F:o:qh", known, NULL)) != -1;)

@@ -9,6 +9,7 @@
 #include "command/input_text.h"
 #include "output/format/output.h"
 #include "pressure/pressure_text.h"
+#include "profile/stack_choice.h"
 #include "profile/stack_detail.h"
 #include "command/record/record_wishes.h"
 #include "select/spec.h"
@@ -28,6 +29,7 @@ struct record_options {
 	enum view view;	       /* that view, of a probe that is recorded and has it */
 	bool peak;	       /* VIEW_INUSE when it was largest, not at the end */
 	uint64_t duration_ns;  /* 0: no limit */
+	uint64_t every_ns;     /* a block each so long; 0: one profile at the end */
 	bool waits;	       /* the recording begins when the trigger fires */
 	struct pressure_text trigger;
 	uint64_t period_ns;	     /* sampling period */
@@ -44,6 +46,8 @@ struct record_options {
 	uint32_t top;		       /* functions that are printed; 0: none */
 	bool header;		       /* of folded text */
 	const struct output *output;
+	struct stack_wish stacks_wish; /* which stacks, by their values … */
+	struct stack_choice stacks;    /* … and what follows for this output */
 	struct stack_detail detail;
 	bool detail_given; /* --frame-detail was given */
 	bool quiet;

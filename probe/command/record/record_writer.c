@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "command/record/record_writer.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ static const char *path_of(const struct record_writer *writer)
 
 static void writer_fail(struct record_writer *writer, int error)
 {
+	progress_erase(writer->progress);
 	fprintf(stderr, "stackprobe: %s can't be written: %s\n",
 		writer->options->writes_file ? path_of(writer) : "the profile", strerror(-error));
 	writer->failed = true;
@@ -56,42 +58,73 @@ static void report_causes(const struct record_writer *writer)
 
 /* Says how far the shares of few counted samples may be off, and what may have been meant where
  * there are none. */
-static void report_few(const struct render *render, const struct profile_meta *meta)
+static void report_few(uint64_t total, const struct profile_meta *meta)
 {
-	if (!render->total && meta->by_period)
+	if (!total && meta->by_period)
 		fprintf(stderr, " (who waits or sleeps isn't sampled: -e offcpu shows it)");
-	else if (render->total && !meta->event_name && !meta->by_bytes &&
-		 render->total < FEW_SAMPLES)
+	else if (total && !meta->event_name && !meta->by_bytes && total < FEW_SAMPLES)
 		fprintf(stderr, " (few samples: a share may be off by %.0f percentage points)",
 			ceil(FEW_ERROR / sqrt((double)meta->samples)));
 }
 
-static void report_written(const struct record_writer *writer, const struct render *render,
-			   const struct profile_meta *meta)
+/* Says what is known of all stacks together. */
+static void report_whole(const struct record_writer *writer, uint64_t total,
+			 const struct profile_meta *meta)
 {
-	if (writer->options->quiet)
-		return;
-	if (writer->options->writes_file)
-		fprintf(stderr, "stackprobe: wrote %s: ", path_of(writer));
-	else
-		fprintf(stderr, "stackprobe: %s: ", kind_get(writer->probe)->name);
-	if (render->total)
-		fprintf(stderr, "%" PRIu64 " %s of %u process%s", render->total, meta->count_name,
-			meta->processes, meta->processes == 1 ? "" : "es");
-	else
-		fprintf(stderr, "an empty profile, no %s", meta->count_name);
-	if (meta->event_name)
-		fprintf(stderr, ", %" PRIu64 " %s,", meta->events, meta->event_name);
-	fprintf(stderr, " in %.2f s, %" PRIu64 " lost, %" PRIu64 "%s%s truncated",
-		(double)writer->took_ns / (double)NS_PER_S, meta->lost, meta->truncated,
-		meta->event_name ? " " : "", meta->event_name ? meta->count_name : "");
 	if (meta->truncated)
 		report_causes(writer);
 	if (meta->samples < meta->events)
 		fprintf(stderr, ", %s %" PRIu64 " sample%s",
 			meta->by_bytes && !meta->left_out ? "from" : "thinned by the guard to",
 			meta->samples, meta->samples == 1 ? "" : "s");
-	report_few(render, meta);
+	report_few(total, meta);
+}
+
+/* Says of what the file is. */
+static void report_total(const struct record_writer *writer, uint64_t total,
+			 const struct profile_meta *meta)
+{
+	unsigned blocks = writer->blocks[writer->probe].count;
+
+	if (writer->options->every_ns)
+		fprintf(stderr, "%u block%s, ", blocks, blocks == 1 ? "" : "s");
+	if (total)
+		fprintf(stderr, "%" PRIu64 " %s", total, meta->count_name);
+	else
+		fprintf(stderr, "%sno %s", writer->options->every_ns ? "" : "an empty profile, ",
+			meta->count_name);
+	if (total && meta->processes)
+		fprintf(stderr, " of %u process%s", meta->processes,
+			meta->processes == 1 ? "" : "es");
+}
+
+static void report_written(const struct record_writer *writer, uint64_t total,
+			   const struct profile_meta *meta)
+{
+	unsigned missed = writer->blocks[writer->probe].missed;
+	bool chooses = stack_choice_chooses(&writer->options->stacks);
+
+	if (writer->options->quiet)
+		return;
+	if (writer->options->writes_file)
+		fprintf(stderr, "stackprobe: wrote %s: ", path_of(writer));
+	else
+		fprintf(stderr, "stackprobe: %s: ", kind_get(writer->probe)->name);
+	report_total(writer, total, meta);
+	if (chooses)
+		fputs(" in the chosen stacks", stderr);
+	if (meta->event_name)
+		fprintf(stderr, ", %" PRIu64 " %s,", meta->events, meta->event_name);
+	fprintf(stderr, " in %.2f s, %" PRIu64 " lost, %" PRIu64 "%s%s truncated",
+		(double)writer->took_ns / (double)NS_PER_S, meta->lost, meta->truncated,
+		meta->event_name ? " " : "", meta->event_name ? meta->count_name : "");
+	if (!chooses)
+		report_whole(writer, total, meta);
+	else if (meta->left_out)
+		fputs(", thinned by the guard", stderr);
+	if (missed)
+		fprintf(stderr, ", %u block%s missing, not read in time", missed,
+			missed == 1 ? " is" : "s are");
 	if (writer->peak)
 		fprintf(stderr, ", at its peak after %.0f s",
 			(double)writer->peak->most_ns / (double)NS_PER_S);
@@ -99,11 +132,25 @@ static void report_written(const struct record_writer *writer, const struct rend
 }
 
 static void write_next(struct record_writer *writer);
+static void pass_ended(struct record_writer *writer);
 
 /* Returns whether folded text is made beside the file's output. */
 static bool wants_text(const struct record_options *options)
 {
 	return options->top || options->before;
+}
+
+static int use_block(struct record_writer *writer, const struct render *render)
+{
+	struct record_blocks *blocks = &writer->blocks[writer->probe];
+
+	if (!blocks->file)
+		record_blocks_begin(blocks, &writer->files[writer->probe], writer->options->output,
+				    writer->core->loop);
+	int r = record_blocks_add(blocks, render, writer->is_last);
+	if (r == 0 && writer->is_last)
+		report_written(writer, blocks->total, &blocks->told);
+	return r;
 }
 
 static int use_rendered(struct record_writer *writer, struct render *render)
@@ -113,6 +160,8 @@ static int use_rendered(struct record_writer *writer, struct render *render)
 	const struct profile_meta *meta = &render->meta;
 	int r = 0;
 
+	if (options->every_ns)
+		return use_block(writer, render);
 	if (options->before) {
 		content->len = 0;
 		r = record_text_compare(options, meta, &render->content[1], content);
@@ -121,7 +170,7 @@ static int use_rendered(struct record_writer *writer, struct render *render)
 		r = record_file_write(&writer->files[writer->probe], content->data, content->len);
 	if (r < 0)
 		return r;
-	report_written(writer, render, meta);
+	report_written(writer, render->total, meta);
 	return options->top ? record_text_top(options, meta, &render->content[1]) : 0;
 }
 
@@ -147,7 +196,9 @@ static void submit_render(struct record_writer *writer, struct profile *profile)
 		.outputs = {writer->options->output,
 			    wants_text(writer->options) ? output_find("folded") : NULL},
 		.icicle = writer->options->spec.params.icicle,
-		.header = writer->options->header || writer->options->before,
+		.header = writer->options->header || writer->options->before ||
+			  writer->options->every_ns,
+		.choice = writer->options->stacks,
 		.done = profile_rendered,
 		.arg = writer,
 	};
@@ -155,7 +206,7 @@ static void submit_render(struct record_writer *writer, struct profile *profile)
 
 	if (r < 0) {
 		writer_fail(writer, r);
-		writer->done(writer->arg);
+		pass_ended(writer);
 	}
 }
 
@@ -171,7 +222,7 @@ static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
 	}
 	if (error < 0) {
 		writer_fail(writer, error);
-		writer->done(writer->arg);
+		pass_ended(writer);
 		return;
 	}
 	struct profile *profile = profiles[writer->options->view];
@@ -195,8 +246,22 @@ static void read_held(struct record_writer *writer)
 
 	if (r < 0) {
 		writer_fail(writer, r);
-		writer->done(writer->arg);
+		pass_ended(writer);
 	}
+}
+
+/* Writes the interval that has ended; the next one begins where this one ends. */
+static void write_interval(struct record_writer *writer)
+{
+	_cleanup_profile_ struct profile *profile =
+		subscriber_take_profile(writer->subscriber, writer->probe);
+
+	if (profile) {
+		submit_render(writer, profile);
+		return;
+	}
+	writer_fail(writer, -ENOMEM);
+	pass_ended(writer);
 }
 
 static void write_next(struct record_writer *writer)
@@ -204,11 +269,13 @@ static void write_next(struct record_writer *writer)
 	while (writer->probe < PROBE_COUNT && !(writer->options->probes & 1u << writer->probe))
 		writer->probe++;
 	if (writer->probe == PROBE_COUNT) {
-		writer->done(writer->arg);
+		pass_ended(writer);
 		return;
 	}
 	if (view_is_held(record_view_of(writer->options, writer->probe)))
 		read_held(writer);
+	else if (writer->options->every_ns)
+		write_interval(writer);
 	else
 		submit_render(writer, subscriber_profile(writer->subscriber, writer->probe));
 }
@@ -218,8 +285,58 @@ static void window_drained(void *arg)
 	write_next(arg);
 }
 
-void record_writer_start(struct record_writer *writer)
+/* Writes what there is of each probe. */
+static void begin_pass(void *arg)
 {
+	struct record_writer *writer = arg;
+
+	writer->is_writing = true;
+	writer->is_last = writer->ends;
 	writer->probe = 0;
 	engine_drain(writer->core->engine, window_drained, writer);
+}
+
+/* Waits for the end of the interval. What ends with the duration is the last one. */
+static void wait_for_interval(struct record_writer *writer)
+{
+	const struct record_options *options = writer->options;
+	uint64_t over = loop_now_ns() - writer->due_ns;
+
+	writer->due_ns += (over / options->every_ns + 1) * options->every_ns;
+	if (!options->duration_ns || writer->due_ns < writer->began_ns + options->duration_ns)
+		loop_timer_set(writer->core->loop, &writer->interval, writer->due_ns);
+}
+
+/* Called when all is written, or can't be. */
+static void pass_ended(struct record_writer *writer)
+{
+	writer->is_writing = false;
+	if (writer->failed || writer->is_last)
+		writer->done(writer->arg);
+	else if (writer->ends)
+		begin_pass(writer);
+	else
+		wait_for_interval(writer);
+}
+
+void record_writer_repeat(struct record_writer *writer)
+{
+	writer->due_ns = writer->began_ns;
+	writer->interval =
+		(struct loop_timer){.expired = begin_pass, .arg = writer, .name = "record"};
+	wait_for_interval(writer);
+}
+
+void record_writer_start(struct record_writer *writer)
+{
+	writer->ends = true;
+	loop_timer_cancel(writer->core->loop, &writer->interval);
+	if (!writer->is_writing)
+		begin_pass(writer);
+}
+
+void record_writer_done(struct record_writer *writer)
+{
+	for (int i = 0; i < PROBE_COUNT; i++)
+		record_blocks_done(&writer->blocks[i]);
 }

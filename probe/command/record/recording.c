@@ -35,11 +35,26 @@ static void profiles_written(void *arg)
 
 	engine_unsubscribe(recording->core.engine, recording->subscriber);
 	recording->subscriber = NULL;
-	recording->written = true;
+	recording->ending = recording->written = true;
+	loop_timer_cancel(recording->core.loop, &recording->tick);
 	if (recording->writer.failed)
 		recording->failure = EXIT_FAILED;
 	if (!recording->workload.pid || recording->workload.ended)
 		loop_stop(recording->core.loop);
+}
+
+static void prepare_writer(struct recording *recording)
+{
+	recording->writer = (struct record_writer){
+		.options = recording->options,
+		.files = recording->files,
+		.core = &recording->core,
+		.subscriber = recording->subscriber,
+		.progress = &recording->progress,
+		.peak = recording->options->peak ? &recording->peak : NULL,
+		.done = profiles_written,
+		.arg = recording,
+	};
 }
 
 static void end_recording(struct recording *recording)
@@ -56,16 +71,7 @@ static void end_recording(struct recording *recording)
 	loop_timer_cancel(recording->core.loop, &recording->tick);
 	progress_erase(&recording->progress);
 	peak_end(&recording->peak);
-	recording->writer = (struct record_writer){
-		.options = recording->options,
-		.files = recording->files,
-		.core = &recording->core,
-		.subscriber = recording->subscriber,
-		.peak = recording->options->peak ? &recording->peak : NULL,
-		.took_ns = loop_now_ns() - recording->began_ns,
-		.done = profiles_written,
-		.arg = recording,
-	};
+	recording->writer.took_ns = loop_now_ns() - recording->began_ns;
 	record_writer_start(&recording->writer);
 }
 
@@ -185,6 +191,12 @@ static void process_ended(void *arg)
 	end_if_alone(watched->recording);
 }
 
+/* Returns whether a line of progress would stand between blocks on a terminal. */
+static bool is_between_blocks(const struct recording *recording)
+{
+	return recording->options->every_ns && strcmp(recording->options->path, "-") == 0;
+}
+
 static void every_second(void *arg)
 {
 	struct recording *recording = arg;
@@ -200,7 +212,7 @@ static void every_second(void *arg)
 		if (where != LOST_LIFE_FULL && where != LOST_TARGETS_FULL)
 			lost += stats.lost[i / LOST_COUNT][where];
 	}
-	if (!recording->options->quiet)
+	if (!recording->options->quiet && !is_between_blocks(recording))
 		progress_draw(&recording->progress, (now - recording->began_ns) / NS_PER_S, samples,
 			      lost);
 	loop_timer_set(recording->core.loop, &recording->tick, now + NS_PER_S);
@@ -336,7 +348,7 @@ static int start_clock(struct recording *recording)
 	}
 	if (recording->ending)
 		return 0;
-	recording->began_ns = loop_now_ns();
+	recording->began_ns = recording->writer.began_ns = loop_now_ns();
 	subscriber_begin(recording->subscriber);
 	recording->peak.core = &recording->core;
 	recording->peak.subscriber = recording->subscriber;
@@ -345,6 +357,8 @@ static int start_clock(struct recording *recording)
 	if (recording->options->duration_ns)
 		loop_timer_set(recording->core.loop, &recording->end,
 			       recording->began_ns + recording->options->duration_ns);
+	if (recording->options->every_ns)
+		record_writer_repeat(&recording->writer);
 	every_second(recording);
 	return 0;
 }
@@ -369,6 +383,7 @@ static int begin_sampling(struct recording *recording)
 		return r;
 	}
 	recording->began_ns = recording->peak.began_ns = loop_now_ns();
+	prepare_writer(recording);
 	return engine_when_armed(recording->core.engine, processes_armed, recording)
 		       ? 0
 		       : start_clock(recording);
@@ -449,6 +464,7 @@ static void tear_down(struct recording *recording)
 	core_quiet(&recording->core);
 	pressure_close(recording->pressure);
 	peak_done(&recording->peak);
+	record_writer_done(&recording->writer);
 	if (recording->subscriber)
 		engine_unsubscribe(recording->core.engine, recording->subscriber);
 	for (size_t i = 0; i < recording->watched_count; i++) {

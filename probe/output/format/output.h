@@ -78,6 +78,12 @@ static inline bool output_has_places(const struct output *output)
 	return output->places || output->modules;
 }
 
+/* Returns whether profiles of the format can follow one another (output/text/interval_text.h). */
+static inline bool output_has_intervals(const struct output *output)
+{
+	return !output->picture && !output->values && !output->modules;
+}
+
 /* Returns the format of an extension, or NULL if the extension is unknown. */
 const struct output *output_find(const char *extension);
 

@@ -5,20 +5,8 @@ import socket
 
 import pytest
 
-from folded import Profile
+from folded import blocks
 from helpers import wait_burned, wait_for
-
-TIME = re.compile(r"^# stackprobe unit=samples .*from=(\d+) until=(\d+)")
-
-
-def blocks(text):
-    """[(from, until, Profile)] of folded text."""
-    found = []
-    for part in re.split(r"^(?=# stackprobe)", text, flags=re.M)[1:]:
-        head, _, rest = part.partition("\n")
-        found.append((*map(int, TIME.match(head).groups()), Profile(rest)))
-    return found
-
 
 def test_each_interval_begins_where_the_one_before_ends(profiler, start):
     target = start("spin", "60")

@@ -307,7 +307,8 @@ def test_in_a_pid_namespace_of_its_own_it_says_so(work, needs_bpf):
 def test_help_tells_all_options():
     shown = run("--help")
     assert shown.returncode == 0
-    for option in ("--pid", "--event", "--duration", "--frequency", "--output", "--quiet"):
+    for option in ("--pid", "--event", "--duration", "--frequency", "--output", "--quiet", "--min", "--max",
+                   "--top-stacks", "--sort", "--every"):  # fmt: skip
         assert option in shown.stdout
 
 

@@ -63,3 +63,16 @@ class Profile:
 
     def frames(self, pid=None):
         return {frame for s in self.of(pid) for frame in s.frames}
+
+
+HEADER = re.compile(r"^# stackprobe unit=\S+ .*from=(\d+) until=(\d+)")
+
+
+def blocks(text):
+    """[(from, until, Profile)] of folded text, one profile after the other. Other lines of `#` are left out."""
+    found = []
+    for part in re.split(r"^(?=# stackprobe)", text, flags=re.M)[1:]:
+        head, *lines = part.splitlines(keepends=True)
+        stacks = "".join(line for line in lines if not line.startswith("# "))
+        found.append((*map(int, HEADER.match(head).groups()), Profile(stacks)))
+    return found

@@ -186,6 +186,64 @@ static void a_trigger_is_read_and_goes_with_processes_that_run(void **state)
 	record_options_done(&options);
 }
 
+static void an_interval_is_of_whole_seconds_and_of_text_without_a_contradiction(void **state)
+{
+	static const char *const wrong[][5] = {
+		{"--every=0", "-o-", "-a"},
+		{"--every=1.5", "-o-", "-a"},
+		{"--every=x", "-o-", "-a"},
+		{"--every=86401", "-o-", "-a"},
+		{"--every=1", "-a"},
+		{"--every=1", "-ox.pb.gz", "-a"},
+		{"--every=1", "-ox.frames", "-a"},
+		{"--every=1", "-ox.folded", "--top=3", "-a"},
+		{"--every=1", "-ox.folded", "--compare=y", "-a"},
+		{"--every=1", "-ox.folded", "-emem_glibc", "--view=peak", "-a"},
+	};
+	static const char *const right[] = {"-o-", "-ox.folded", "-ox.json", "-ox.jsonl"};
+	struct record_options options;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		char *argv[7] = {(char[]){"record"}};
+
+		for (size_t k = 0; k < ARRAY_SIZE(wrong[i]) && wrong[i][k]; k++)
+			argv[k + 1] = (char *)wrong[i][k];
+		assert_int_equal(parse(&options, argv), 2);
+		record_options_done(&options);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(right); i++) {
+		char *argv[] = {(char[]){"record"}, (char[]){"--every=86400"}, (char *)right[i],
+				(char[]){"-a"}, NULL};
+
+		assert_int_equal(parse(&options, argv), -1);
+		assert_int_equal(options.every_ns, 86400 * NS_PER_S);
+		record_options_done(&options);
+	}
+}
+
+static void stacks_are_chosen_as_told_and_all_are_by_default(void **state)
+{
+	char *plain[] = {(char[]){"record"}, (char[]){"-a"}, NULL};
+	char *told[] = {(char[]){"record"},
+			(char[]){"--min=2"},
+			(char[]){"--max=9"},
+			(char[]){"--top-stacks=3"},
+			(char[]){"--top=4"},
+			(char[]){"-a"},
+			NULL};
+	struct record_options options;
+
+	(void)state;
+	assert_int_equal(parse(&options, plain), -1);
+	assert_false(stack_choice_chooses(&options.stacks) || options.stacks.by_value);
+	record_options_done(&options);
+	assert_int_equal(parse(&options, told), -1);
+	assert_true(options.stacks.min == 2 && options.stacks.max == 9);
+	assert_true(options.stacks.top == 3 && options.stacks.by_value && options.top == 4);
+	record_options_done(&options);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +257,9 @@ int main(void)
 		cmocka_unit_test(a_pid_that_is_named_twice_is_taken_once),
 		cmocka_unit_test(more_pids_than_there_is_room_for_are_refused),
 		cmocka_unit_test(a_trigger_is_read_and_goes_with_processes_that_run),
+		cmocka_unit_test(
+			an_interval_is_of_whole_seconds_and_of_text_without_a_contradiction),
+		cmocka_unit_test(stacks_are_chosen_as_told_and_all_are_by_default),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unit/lib/unit.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/socket.h>
 
@@ -251,6 +252,36 @@ static void a_hang_up_is_seen_behind_what_was_sent(void **state)
 	close(fds[0]);
 }
 
+static void room_in_a_pipe_is_seen_when_it_is_there_and_a_file_always_has_some(void **state)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+	static char page[4096];
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+	while (write(fds[1], page, sizeof(page)) > 0)
+		;
+	struct story story = {.loop = loop, .end = 1};
+	struct event room = {&story, 'r'}, end = {&story, 'e'};
+	struct loop_watch watch = {.fd = fds[1], .ready = tell, .arg = &room};
+	struct loop_timer timer = {.expired = tell, .arg = &end};
+	assert_int_equal(loop_watch_room(loop, &watch), 0);
+	loop_timer_set(loop, &timer, loop_now_ns() + 10 * NS_PER_MS);
+	assert_int_equal(loop_run(loop), 0);
+	story.end = 2;
+	assert_int_equal(read(fds[0], page, sizeof(page)), sizeof(page));
+	assert_int_equal(loop_run(loop), 0);
+	assert_string_equal(story.text, "er");
+	loop_unwatch(loop, &watch);
+	close(fds[0]);
+	close(fds[1]);
+	watch.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(loop_watch_room(loop, &watch), -EPERM);
+	close(watch.fd);
+}
+
 /* ---- stalls ---- */
 
 /* A callback that takes some time, and may have a call run meanwhile. */
@@ -395,6 +426,8 @@ int main(void)
 		cmocka_unit_test(a_watch_may_unwatch_itself_and_another_that_is_ready),
 		cmocka_unit_test(a_hang_up_is_seen_behind_what_was_sent),
 		cmocka_unit_test(a_descriptor_that_cannot_be_watched_is_an_error),
+		cmocka_unit_test(
+			room_in_a_pipe_is_seen_when_it_is_there_and_a_file_always_has_some),
 		cmocka_unit_test(a_slow_callback_counts_under_its_name),
 		cmocka_unit_test(the_longest_stays_and_time_without_a_callback_does_not_count),
 		cmocka_unit_test(names_are_bounded_and_compared_as_text),

@@ -113,6 +113,55 @@ static void records_are_those_of_the_stacks_that_are_chosen(void **state)
 	assert_int_equal(records[0].weight, 2);
 }
 
+static const char *made_of(struct stack_choice *choice, struct stack_wish wish, const char *format)
+{
+	return stack_choice_make(choice, &wish, output_find(format));
+}
+
+#define NONE STACK_WISH_NONE
+
+static void a_wish_becomes_a_choice_and_the_largest_are_sorted_unless_it_says_else(void **state)
+{
+	struct stack_choice choice;
+
+	(void)state;
+	assert_null(made_of(&choice, (struct stack_wish){NONE, NONE, NONE, NULL}, "svg"));
+	assert_false(stack_choice_chooses(&choice) || choice.by_value);
+	assert_null(made_of(&choice, (struct stack_wish){0, 7, NONE, "Value"}, "jsonl"));
+	assert_true(choice.min == 0 && choice.max == 7 && choice.top == 0 && choice.by_value);
+	assert_null(made_of(&choice, (struct stack_wish){5, 5, STACK_TOP_MAX, NULL}, "pb.gz"));
+	assert_true(choice.min == 5 && choice.top == STACK_TOP_MAX && choice.by_value);
+	assert_null(made_of(&choice, (struct stack_wish){NONE, NONE, 2, "name"}, "folded"));
+	assert_true(choice.top == 2 && !choice.by_value);
+}
+
+static void a_wish_that_makes_no_sense_is_told_and_changes_nothing(void **state)
+{
+	static const struct {
+		struct stack_wish wish;
+		const char *format, *says;
+	} wrong[] = {
+		{{NONE, NONE, 0, NULL}, "folded", "top must be a number from 1 to 1000000"},
+		{{NONE, NONE, STACK_TOP_MAX + 1, NULL}, "folded", "top must be a number"},
+		{{NONE, 0, NONE, NULL}, "folded", "max from 1 on"},
+		{{-2, NONE, NONE, NULL}, "folded", "min and max must be whole numbers"},
+		{{6, 5, NONE, NULL}, "folded", "min must not be more than max"},
+		{{NONE, NONE, NONE, "size"}, "folded", "sort must be name or value"},
+		{{NONE, NONE, NONE, "value"}, "svg", "sort is for folded and jsonl"},
+		{{NONE, NONE, NONE, "value"}, "json", "sort is for folded and jsonl"},
+	};
+	struct stack_choice choice = {.min = 3};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		const char *message = made_of(&choice, wrong[i].wish, wrong[i].format);
+
+		assert_non_null(message);
+		assert_non_null(strstr(message, wrong[i].says));
+		assert_true(choice.min == 3 && !choice.max && !choice.top && !choice.by_value);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +173,9 @@ int main(void)
 						begin, end),
 		cmocka_unit_test_setup_teardown(records_are_those_of_the_stacks_that_are_chosen,
 						begin, end),
+		cmocka_unit_test(
+			a_wish_becomes_a_choice_and_the_largest_are_sorted_unless_it_says_else),
+		cmocka_unit_test(a_wish_that_makes_no_sense_is_told_and_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

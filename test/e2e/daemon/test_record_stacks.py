@@ -1,0 +1,92 @@
+"""stackprobe record --min, --max, --top-stacks, --sort: stacks chosen by their values, in each output."""
+import json
+import sys
+
+import pytest
+
+from folded import Profile
+from helpers import program
+from recorder import run
+
+# A stack each, of so many bytes: more than Python reads as it starts.
+BYTES = {"small": 3_000_000, "middle": 4_000_000, "large": 5_000_000}
+READS = f"""
+import os
+zero = os.open("/dev/zero", os.O_RDONLY)
+def small(): os.read(zero, {BYTES["small"]})
+def middle(): os.read(zero, {BYTES["middle"]})
+def large(): os.read(zero, {BYTES["large"]})
+for each in small, middle, large: each()
+"""
+
+
+def record(work, *options, ending="folded"):
+    out = work / f"out.{ending}"
+    ended = run("-e", "io", "--set", "max_overhead=0", "--frame-detail", "name", *options, "-o", out, "--",
+                sys.executable, "-S", "-c", READS)  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    return out.read_text(), ended
+
+
+def read_by(text):
+    """[(function, bytes)], as the lines are."""
+    return [(next((name for name in BYTES if stack.has(f"{name} (<string>)_[p]")), None), stack.value)
+            for stack in Profile(text).stacks]  # fmt: skip
+
+
+@pytest.mark.quick
+def test_bounds_are_those_of_a_stacks_value(work, needs_bpf):
+    assert read_by(record(work, "--min", 3_000_001, "--max", 4_000_000)[0]) == [("middle", 4_000_000)]
+    every = read_by(record(work, "--max", 3_999_999)[0])
+    assert ("small", 3_000_000) in every and len(every) > 1 and max(value for _, value in every) == 3_000_000
+
+
+def test_the_largest_come_first_unless_names_shall(work, needs_bpf):
+    largest = [(name, BYTES[name]) for name in ("large", "middle")]
+    assert read_by(record(work, "--top-stacks", 2)[0]) == largest
+    assert read_by(record(work, "--top-stacks", 2, "--sort", "name")[0]) == largest  # "large" < "middle"
+    assert read_by(record(work, "--min", 3_000_000, "--sort", "name")[0]) == [*largest, ("small", 3_000_000)]
+    values = [value for _, value in read_by(record(work, "--sort", "value")[0])]
+    assert values == sorted(values, reverse=True) and len(values) > 3
+
+
+def test_each_output_has_the_same_stacks(work, needs_bpf):
+    total = BYTES["large"] + BYTES["middle"]
+    lines = record(work, "--top-stacks", 2, ending="jsonl")[0].splitlines()
+    assert [json.loads(line)["count"] for line in lines] == [BYTES["large"], BYTES["middle"]]
+    assert json.loads(record(work, "--min", 3_500_000, ending="json")[0])["total"] == total
+    assert f"{total:,}" in record(work, "--min", 3_500_000, ending="svg")[0]
+    _, ended = record(work, "--top", 9, "--min", 3_500_000)
+    assert f"{total:,}  100.0% bytes" in ended.stdout  # the table is of these stacks, too
+    assert f"{total} bytes of 1 process in the chosen stacks" in ended.stderr
+
+
+def test_nothing_that_is_so_large_is_an_empty_profile(work, needs_bpf):
+    text, ended = record(work, "--min", 10**12)
+    assert text == "" and "an empty profile, no bytes in the chosen stacks" in ended.stderr
+    ended = run("-o", work / "out.folded", "--min", 10**9, "--", program("spin"), 0.1)
+    assert "isn't sampled" not in ended.stderr  # it was, but is not chosen
+
+
+@pytest.mark.parametrize(
+    "args, says",
+    [
+        (["--min", "x"], "--min, --max and --top-stacks take whole numbers: x"),
+        (["--min=-1"], "take whole numbers"),
+        (["--min", "1.5"], "take whole numbers"),
+        (["--min", "9" * 40], "take whole numbers"),
+        (["--max", "0"], "max from 1 on"),
+        (["--min", "5", "--max", "4"], "min must not be more than max"),
+        (["--top-stacks", "0"], "--top-stacks is not a number from 1 to 1000000"),
+        (["--top-stacks", "1000001"], "--top-stacks is not a number"),
+        (["--sort", "size", "-o", "x.folded"], "sort must be name or value"),
+        (["--sort", "value"], "sort is for folded and jsonl"),
+        (["--sort", "value", "-o", "x.json"], "sort is for folded and jsonl"),
+        (["--compare", "before.folded", "--min", "2"], "--compare wants all stacks"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_nonsense_is_wrong_usage_before_anything_starts(work, args, says):
+    ended = run(*args, "--", "touch", work / "ran", cwd=work)
+    assert ended.returncode == 2 and says in ended.stderr, ended.stderr
+    assert not (work / "ran").exists()
