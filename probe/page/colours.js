@@ -51,8 +51,8 @@ export function colourOf(profile, node) {
 
 		return shade('nkjityi'[hash(head) % 7], head);
 	}
-	if (known.frames !== frames || known.way !== view.colour)
-		known = {frames, way: view.colour, colours: []};
+	if (known.profile !== profile || known.way !== view.colour)
+		known = {profile, way: view.colour, colours: []};
 	return known.colours[frame] ??= ofFrame(frames, frame);
 }
 

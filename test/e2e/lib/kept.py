@@ -9,11 +9,14 @@ from helpers import Daemon, missing_privilege
 
 
 class Session:
-    """measure(…) is its kind's."""
+    """measure(…) is its kind's; `conf`: more lines of the conf file."""
 
-    def __init__(self):
+    def __init__(self, conf=""):
         self.work = own_folder()
-        self.daemon = Daemon(self.work).start()
+        self.daemon = Daemon(self.work)
+        with self.daemon.conf.open("a") as file:
+            file.write(conf)
+        self.daemon.start()
         self.known = {}
 
     def done(self):

@@ -33,7 +33,7 @@ class Opened:
         return self.tab.run(what)
 
     def shows(self, selector):
-        return self.tab.run(f"Boolean(document.querySelector({json.dumps(selector)})?.getClientRects().length)")
+        return self.tab.run(f"Boolean(document.querySelector({json.dumps(selector)})?.checkVisibility())")
 
     def wait(self, selector, pattern=".", seconds=20):
         return wait_for(lambda: re.search(pattern, self.text(selector) or ""), seconds, why=f"{selector} says {pattern}")
@@ -75,6 +75,11 @@ class Opened:
             if self.tab.run("window.wasHit") is not False:  # (None: it led to another page)
                 return
         raise AssertionError(f"{selector} can't be clicked")
+
+    def right_click(self, x, y):
+        self.tab.move(x, y)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.tab.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="right", clickCount=1)
 
     def focus(self, selector):
         self.tab.run(f"document.querySelector({json.dumps(selector)}).focus()")
@@ -125,7 +130,7 @@ def opened(chromium):
             yield Opened(daemon, tab)
             strange = [url for url in tab.requests if not url.startswith((origin + "/", "blob:", "data:", "about:"))]
             assert not strange
-            assert complains or not tab.complaints
+            assert complains or not tab.complaints, tab.complaints
 
     return opened
 

@@ -104,9 +104,7 @@ def test_the_menu_is_about_its_frame(ended, opened):
     daemon, pid, _ = ended
     with opened(daemon, of(pid)) as page:
         page.wait(".facts", "samples")
-        x, y = page.frame("outer")
-        for kind in ("mousePressed", "mouseReleased"):
-            page.tab.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="right", clickCount=1)
+        page.right_click(*page.frame("outer"))
         assert page.shows(".menu")
         page.click(".menu [data-do=collapse]")
         assert "collapse outer" in page.text(".steps") and not page.shows(".menu")
