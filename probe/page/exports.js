@@ -5,7 +5,6 @@ import {amount, foldedName, goneWords, percent, visible} from './words.js';
 
 const UNITS = {bytes: 'bytes', us: 'microseconds'}; /* as other tools call them */
 
-/* Returns what a node weighs, in words. */
 function weightOf(profile, node) {
 	const {total, weight, meta} = profile;
 

@@ -147,7 +147,6 @@ export function openFunction(f) {
 	openTab('callers');
 }
 
-/* Opens the function with a label, if it is there. */
 export function openLabel(label) {
 	const f = shown?.frames.find(label) ?? -1;
 

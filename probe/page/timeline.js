@@ -94,7 +94,6 @@ export function timeLineFollows() {
 		drawTimeLine();
 }
 
-/* Shows the times of a probe that is chosen. */
 export function setTimeLineProbe(name) {
 	probe = name;
 	loadTimeLine();
