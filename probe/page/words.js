@@ -47,10 +47,11 @@ export function goneWords({total, wide, frames, frame, meta}, node) {
 		: `${frames.changeOf(frame[node]) < 0 ? 'gone' : 'not seen here'}: ${amount(wide[node], meta.unit)} before`;
 }
 
+/* Returns a time of the browser's zone, with that: an hour that comes twice has two texts. */
 export function clock(seconds) {
 	const date = new Date(1000 * seconds), local = new Date(date - 60000 * date.getTimezoneOffset());
 
-	return local.toISOString().slice(0, 19).replace('T', ' ');
+	return `${local.toISOString().slice(0, 19).replace('T', ' ')} ${String(date).slice(28, 33)}`;
 }
 
 export const facts = (...all) => all.filter(Boolean).join(' · ');
