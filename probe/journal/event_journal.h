@@ -14,6 +14,7 @@
 	X(JOURNAL_PUT, "put")		  /* somebody changed a configuration */                   \
 	X(JOURNAL_TARGET, "target")	  /* a process is sampled from now on, or no longer */     \
 	X(JOURNAL_CONTAINER, "container") /* the same of a container's first and last process */   \
+	X(JOURNAL_EXEC, "exec")		  /* a process that stays sampled executes a program */    \
 	X(JOURNAL_GUARD, "guard")	  /* max_overhead left events out, or does so no longer */ \
 	X(JOURNAL_TRIGGER, "trigger")	  /* params.trigger has fired: a period is sampled */
 

@@ -38,7 +38,6 @@ export function readColours() {
 const shade = (letter, text) => shades[letter][hash(text) % SHADES];
 const step = (letter, part) => shades[letter][Math.min(9, Math.floor(10 * part))];
 
-/* Returns the colour of a node of a profile. */
 export function colourOf(profile, node) {
 	const {frames, self} = profile, frame = profile.frame[node];
 

@@ -5,7 +5,6 @@ import {amount, foldedName, goneWords, percent, visible} from './words.js';
 
 const UNITS = {bytes: 'bytes', us: 'microseconds'}; /* as other tools call them */
 
-/* Returns what a node weighs, in words. */
 function weightOf(profile, node) {
 	const {total, weight, meta} = profile;
 
@@ -30,7 +29,7 @@ function stacks(profile, part) {
 export function folded(profile) {
 	const names = profile.frames.all.map((_, frame) => foldedName(profile.frames.text(frame)));
 
-	return stacks(profile, (node, self) => `${profile.stack(node).map((frame) => names[frame]).join(';')} ${self}\n`);
+	return stacks(profile, (node, self) => `${profile.stack(node).map((frame) => names[frame]).join(';')} ${Math.round(self)}\n`);
 }
 
 /* --- speedscope's JSON (its file-format-schema.json) --- */

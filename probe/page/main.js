@@ -122,7 +122,6 @@ function namesOf({name, views}) {
 		[`${name}~${one.name}${age}`, `${name} ${one.name}${text}`]))];
 }
 
-/* Asks who we are, and what there is. */
 async function meet() {
 	await meetHost();
 	get('#host').textContent = host.host;

@@ -5,7 +5,7 @@ import {matches, next, search, tellMatches} from './finder.js';
 import {Graph} from './graph.js';
 import {chosenInTree, showFunctions, showTree} from './tables.js';
 import {keep, stepOf, view} from './view.js';
-import {amount, clock, error, facts, get, goneWords, make, named, number, percent, say, visible} from './words.js';
+import {amount, clock, clocks, error, facts, get, goneWords, make, named, number, percent, say, visible} from './words.js';
 
 const TABS = {
 	graph: ['Picture', drawGraph], functions: ['Functions', () => showFunctions(shown, matches)],
@@ -77,7 +77,7 @@ function drawFacts() {
 	get('#profile h2').replaceChildren(meta.title, ...(meta.of ? [' of ', named(meta.of)] : []));
 	get('.facts').textContent = facts(
 		amount(weight, meta.unit),
-		until > from && `${clock(from)} – ${clock(until).slice(11)}`,
+		until > from && clocks(meta),
 		period_ns && seconds > 0 && `${number(weight * period_ns / 1e9 / seconds)} CPUs on average`,
 		meta.lost && `${number(meta.lost)} samples lost`,
 		meta.truncated && `${percent(meta.truncated, whole.weight)} in stacks that don't reach their root`,
@@ -147,7 +147,6 @@ export function openFunction(f) {
 	openTab('callers');
 }
 
-/* Opens the function with a label, if it is there. */
 export function openLabel(label) {
 	const f = shown?.frames.find(label) ?? -1;
 

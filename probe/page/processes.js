@@ -1,4 +1,4 @@
-/* The list of what runs: rows of /proc/all.json, each 2 s, while the tab is seen. */
+/* The list of what runs: rows of /proc/all.json or of /processes, each 2 s, while the tab is seen. */
 import {follow, getJson, may, pause} from './api.js';
 import {look} from './taking.js';
 import {amount, facts, get, headOf, make, named, number, onKeys, percent, redraw, rove, sortable} from './words.js';
@@ -20,18 +20,24 @@ const COLUMNS = [
 	['CPU', 'run_ns', share, '', 'Time on CPUs; 100 % is one CPU'],
 	['Wait', 'delay_ns', share, '', 'Time in which its threads could run and had no CPU; 100 % is one thread'],
 	['Memory', 'rss_bytes', (value) => bytes(value, 1), '', 'Resident memory, now'],
+	['Threads', 'threads', number, 'pid comm container pod'],
 	['Faults', 'minor', rate(number), '', 'Page faults a second that wait for no disk'],
 	['Read', 'read_bytes', bytes, '', 'From disks, a second'],
 	['Written', 'write_bytes', bytes, '', 'To disks, a second'],
 	['Container', 'container', named, 'pid container'],
 	['Pod', 'pod', (_, seconds, row) => named([row.namespace, row.pod].filter(Boolean).join('/')), 'pid container pod'],
+	['Command', 'command', named, 'pid'],
 ];
+
+/* Columns that only one of the two answers has. */
+const OF_PROC = ['minor', 'read_bytes', 'write_bytes'], OF_LIST = ['threads', 'command'];
 
 /* The keys by which a row of a group is known, and the processes that are its own. */
 const KEYS = {
 	pid: ['pid', 'comm', 'container', 'pod', 'namespace'], comm: ['comm', 'kernel'], container: ['container', 'pod', 'namespace'],
 	pod: ['pod', 'namespace'],
 };
+const TEXTS = [...KEYS.pid, 'command'];
 
 const table = get('#processes table'), filter = get('[name=filter]'), group = get('[name=group]');
 const foot = get('.foot');
@@ -50,7 +56,6 @@ export function startList() {
 	run(running.signal);
 }
 
-/* Begins anew, with other rows. */
 export function restartList() {
 	answer = null;
 	shownRows.clear();
@@ -73,16 +78,25 @@ export async function alone(work) {
 	}
 }
 
-/* Follows measurements; who may not begin any reads what the feature /proc counts, if it runs. */
+/* Follows measurements; who may not begin any asks what runs. */
 async function run(signal) {
-	const path = `/proc/all.json?top=${isWide || !may('profile') ? ALL_ROWS : ROWS}&by=${sortKey()}&group_by=${group.value}`;
+	const path = `/proc/all.json?top=${isWide ? ALL_ROWS : ROWS}&by=${sortKey()}&group_by=${group.value}&every=${EVERY_S}`;
 
-	for (let wait = 1; !signal.aborted; wait = Math.min(2 * wait, 16)) {
+	for (let before = null, wait = 1; !signal.aborted; wait = Math.min(2 * wait, 16)) {
 		try {
-			await (may('profile') ? follow(`${path}&every=${EVERY_S}`, (told) => {
-				take(told);
-				wait = 1;
-			}, {signal}) : poll(path, signal));
+			if (may('profile')) {
+				await follow(path, (told) => {
+					take(told);
+					wait = 1;
+				}, {signal});
+			} else {
+				const after = await getJson('/processes?limit=2000', {signal});
+
+				if (before)
+					take(between(before, after));
+				before = after;
+				wait = EVERY_S;
+			}
 		} catch (error) {
 			if (signal.aborted)
 				return;
@@ -94,27 +108,22 @@ async function run(signal) {
 	}
 }
 
-async function poll(path, signal) {
-	for (let before = null; !signal.aborted;) {
-		const after = await getJson(path, {signal});
+/* Returns what was between two answers of /processes, as a measurement tells it. */
+function between(before, after) {
+	const idOf = ({pid, start}) => `${pid} ${start}`, old = new Map(before.processes.map((one) => [idOf(one), one])), rows = {};
+	const names = group.value === 'pid' ? TEXTS : KEYS[group.value], ns = (now, then) => Math.max(0, 1e9 * ((now ?? NaN) - (then ?? NaN)));
 
-		if (before)
-			take(difference(before, after));
-		before = after;
-		await pause(EVERY_S);
+	for (const one of after.processes) {
+		const was = old.get(idOf(one)) ?? (one.start < before.at ? {} : {cpu_s: 0, wait_s: 0});
+		const whose = names.map((name) => [name, one[name]]), row = rows[whose] ??= Object.fromEntries(whose);
+		const values = {processes: 1, threads: one.threads, rss_bytes: one.rss, run_ns: ns(one.cpu_s, was.cpu_s), delay_ns: ns(one.wait_s, was.wait_s)};
+
+		for (const [name, value] of Object.entries(values)) {
+			if (value >= 0)
+				row[name] = (row[name] ?? 0) + value;
+		}
 	}
-}
-
-/* Returns what was between two answers, as a measurement tells it. */
-function difference(before, after) {
-	const key = (row) => `${row.pid};${row.comm};${row.container};${row.pod}`;
-	const old = new Map(before.rows.map((row) => [key(row), row]));
-	const minus = (a, b) => Object.fromEntries(Object.entries(a).map(([name, value]) =>
-		[name, typeof value === 'number' && !['pid', 'processes', 'rss_bytes', 'cpus'].includes(name)
-			? Math.max(value - (b?.[name] ?? 0), 0) : value]));
-
-	return {...after, from: before.until, rows: after.rows.filter((row) => old.has(key(row)))
-		.map((row) => minus(row, old.get(key(row)))), all: minus(after.all, before.all), others: null};
+	return {from: before.at, until: after.at, rows: Object.values(rows), others: after.others};
 }
 
 function take(told) {
@@ -131,13 +140,13 @@ function take(told) {
 /* Rows come by a value that the daemon can sort by; the rest is the page's. */
 const sortKey = () => COLUMNS.some(([, key, , groups]) => key === by && !groups) ? by : 'run_ns';
 
-const isUp = () => ['pid', 'comm', 'container', 'pod'].includes(by);
+const isUp = () => TEXTS.includes(by);
 
 function sorted() {
 	const value = (row) => row[by] ?? '', text = filter.value.toLowerCase();
 	const order = (a, b) => a === b ? 0 : (a === '') - (b === '') || (a < b === isUp() ? -1 : 1);
 
-	return answer.rows.filter((row) => KEYS.pid.some((key) => String(row[key] ?? '').toLowerCase().includes(text)))
+	return answer.rows.filter((row) => TEXTS.some((key) => String(row[key] ?? '').toLowerCase().includes(text)))
 		.sort((a, b) => order(value(a), value(b)) || (b.run_ns ?? 0) - (a.run_ns ?? 0));
 }
 
@@ -145,7 +154,7 @@ function draw() {
 	if (!answer)
 		return;
 	const seconds = answer.until - answer.from, found = sorted();
-	const columns = COLUMNS.filter(([, , , groups]) => !groups || groups.includes(group.value));
+	const columns = COLUMNS.filter(([, key, , groups]) => (!groups || groups.includes(group.value)) && !(may('profile') ? OF_LIST : OF_PROC).includes(key));
 
 	drawHead(columns);
 	const rows = found.slice(0, ROWS).map((row) => drawRow(row, columns, seconds)), body = table.tBodies[0];
@@ -159,7 +168,7 @@ function draw() {
 	shownRows = new Map(rows.map((tr) => [tr.dataset.key, tr]));
 	if (rows.length && !rows.some((tr) => tr.tabIndex === 0))
 		rows[0].tabIndex = 0; /* the list is to be reached by Tab */
-	const {all, others, host} = answer, cpu = ({run_ns}) => percent(run_ns, 1e9 * seconds);
+	const {all, others, host} = answer, cpu = ({run_ns}) => share(run_ns, seconds);
 
 	foot.textContent = facts(
 		rows.length < found.length ? `${rows.length} of ${found.length} rows` : `${rows.length} rows`,

@@ -77,7 +77,6 @@ export class Frames {
 		return (this.isHead(this.functions.first[f]) ? ';' : '') + this.functions.labels[f];
 	}
 
-	/* Returns the function with that label, or -1. */
 	find(label) {
 		return this.functions.numbers.get(label) ?? -1;
 	}
@@ -126,7 +125,6 @@ export class Profile {
 		return hot === undefined ? null : this.heat ??= this.sum(this.self.map((own, node) => node && this.frame[node] === hot ? own : 0));
 	}
 
-	/* The largest own weight of a node. */
 	get mostSelf() {
 		return this.most ??= this.self.reduce((most, own) => Math.max(most, own), 0);
 	}

@@ -10,7 +10,6 @@ const KEYS = ['self', 'total', 'name'];
 
 let by = 'self', listed = null;
 
-/* Shows the functions of a profile with their own and their whole weight. */
 export function showFunctions(profile, matches) {
 	listed = {profile, matches, all: profile.table()};
 	redraw(drawFunctions);

@@ -19,7 +19,6 @@ export let live = null;
 
 /* --- what is asked for --- */
 
-/* What a view begins. */
 const beginning = () => JSON.stringify({...view, tab: '', zoom: '', q: '', steps: '', colour: '', icicle: '', function: ''});
 
 /* Returns whether this tab has begun the same before. */
@@ -100,7 +99,6 @@ function tell(signal, profile, asked) {
 	show(profile);
 }
 
-/* Returns what a view is of, in words. */
 export const titleOf = ({of, pids, thread}) => thread ? `thread ${thread} of ${of || pids || 'all processes'}` : of || pids;
 
 /* Returns what chooses processes: none, one, or several. */

@@ -94,7 +94,6 @@ export function timeLineFollows() {
 		drawTimeLine();
 }
 
-/* Shows the times of a probe that is chosen. */
 export function setTimeLineProbe(name) {
 	probe = name;
 	loadTimeLine();
@@ -132,7 +131,7 @@ export function drawTimeLine() {
 		box(row.lost ? inks.bad : inks.link, 0.8, x(row.from), HEIGHT - height, Math.max(1, x(row.until) - x(row.from) - 0.5), height);
 	}
 	for (const {time, kind} of told.events) /* of processes at the top alone: there are many */
-		box(inks.narrow, 1, x(time), 0, 1, ['target', 'container'].includes(kind) ? 5 : HEIGHT);
+		box(inks.narrow, 1, x(time), 0, 1, ['target', 'exec', 'container'].includes(kind) ? 5 : HEIGHT);
 	if (range().until)
 		box(inks.match, 0.3, x(range().from), 0, Math.max(2, x(range().until) - x(range().from)), HEIGHT);
 	tell();

@@ -11,7 +11,6 @@ export const visible = (name) => name.replace(CONTROL, (c) => String.fromCharCod
 /* Keeps letters that turn the direction of writing to this text. */
 export const isolate = (text) => `\u2068${visible(text)}\u2069`;
 
-/* Returns a name as folded text has it. */
 export const foldedName = (name) => name.replace(CONTROL, ' ').replaceAll(';', ':');
 
 export function number(value) {
@@ -48,16 +47,15 @@ export function goneWords({total, wide, frames, frame, meta}, node) {
 		: `${frames.changeOf(frame[node]) < 0 ? 'gone' : 'not seen here'}: ${amount(wide[node], meta.unit)} before`;
 }
 
+/* Returns a time of the browser's zone, with that: an hour that comes twice has two texts. */
 export function clock(seconds) {
 	const date = new Date(1000 * seconds), local = new Date(date - 60000 * date.getTimezoneOffset());
 
-	return local.toISOString().slice(0, 19).replace('T', ' ');
+	return `${local.toISOString().slice(0, 19).replace('T', ' ')} ${String(date).slice(28, 33)}`;
 }
 
-/* Joins the facts that there are. */
 export const facts = (...all) => all.filter(Boolean).join(' · ');
 
-/* Returns the times of a range. */
 export const clocks = ({from, until}) => `${clock(from)} – ${clock(until)}`;
 
 export const get = (selector) => document.querySelector(selector);
@@ -89,7 +87,6 @@ export function named(name) {
 	return make('bdi', {title: text}, text);
 }
 
-/* Makes a button that is a name. */
 export const nameButton = (name, onclick, properties) => make('button', {className: 'name', onclick, ...properties}, named(name));
 
 /* Makes options out of [value, text], or [value]. */

@@ -40,7 +40,11 @@ static void tables_changed(void *arg)
 static void log_end(void *arg, struct target *target)
 {
 	struct targets *targets = arg;
+	struct target *next =
+		target->ended_by_exec ? target_table_current(targets->table, target->pid) : NULL;
 
+	if (next && next != target && !target_is_undecided(next))
+		target_log_exec(&targets->log, target, next);
 	target_log_probes(&targets->log, target, 0);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "target/target_log.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "journal/event_journal.h"
@@ -26,15 +27,16 @@ void target_log_done(struct target_log *log)
 }
 
 /* The journal says whose container it is as well. */
-static void note_change(const struct target *target, const char *what, const char *probes)
+static void note_change(enum journal_kind kind, const struct target *target, const char *what,
+			const char *of)
 {
 	char label[CONTAINER_NAME_MAX] = "";
 
-	journal_note(JOURNAL_TARGET, "%d (%.*s)%s%s %s %s", (int)target->pid, COMM_BYTES,
-		     target->comm, target->container ? " of " : "",
+	journal_note(kind, "%d (%.*s)%s%s %s %s", (int)target->pid, COMM_BYTES, target->comm,
+		     target->container ? " of " : "",
 		     target->container ? container_label(target->container, label, sizeof(label))
 				       : "",
-		     what, probes);
+		     what, of);
 }
 
 static void log_change(struct target_log *log, const struct target *target, uint32_t probes,
@@ -54,7 +56,7 @@ static void log_change(struct target_log *log, const struct target *target, uint
 	log_write(level, "target %d (%.*s): %s %s", (int)target->pid, COMM_BYTES, target->comm,
 		  what, names);
 	if (level == LOG_INFO) {
-		note_change(target, what, names);
+		note_change(JOURNAL_TARGET, target, what, names);
 		return;
 	}
 	if (target->probes_said & probes)
@@ -74,6 +76,27 @@ void target_log_probes(struct target_log *log, struct target *target, uint32_t p
 		log_change(log, target, removed, "removed from");
 	target->probes_said = known;
 	target_log_container(log, target);
+}
+
+/* The stacks from the exec on have the new name, so the change of names is one line, not an end and
+ * a begin. */
+void target_log_exec(struct target_log *log, struct target *before, struct target *next)
+{
+	enum log_level level;
+	char program[COMM_BYTES + 3];
+
+	if (!before->probes_said)
+		return;
+	next->probes_said = before->probes_said;
+	before->probes_said = 0;
+	level = rate_take(&log->rate, loop_now_ns()) ? LOG_INFO : LOG_DEBUG;
+	snprintf(program, sizeof(program), "(%.*s)", COMM_BYTES, next->comm);
+	log_write(level, "target %d (%.*s): executes %s", (int)before->pid, COMM_BYTES,
+		  before->comm, program);
+	if (level == LOG_INFO)
+		note_change(JOURNAL_EXEC, before, "executes", program);
+	else
+		log->execs++;
 }
 
 /* It enters before it leaves: a container that it stays in has no end between. */
@@ -100,6 +123,11 @@ void target_log_rest(struct target_log *log)
 	if (log->added || log->removed)
 		journal_note(JOURNAL_TARGET, "%llu more added and %llu removed",
 			     (unsigned long long)log->added, (unsigned long long)log->removed);
-	log->added = log->removed = 0;
+	if (log->execs) {
+		log_info("targets: %llu more execs since the last line",
+			 (unsigned long long)log->execs);
+		journal_note(JOURNAL_EXEC, "%llu more", (unsigned long long)log->execs);
+	}
+	log->added = log->removed = log->execs = 0;
 	container_journal_rest(&log->containers);
 }

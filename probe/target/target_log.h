@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Log of targets: a line for each process that becomes a target of probes or stops being one. The
- * rate is limited: where many come and go, most are only counted, and the count is logged. At level
- * debug each has a line. The journal is told of their containers as well. Loop thread only.
+ * Log of targets: a line for each process that becomes a target of probes, stops being one, or
+ * stays one and executes another program. The rate is limited: where many come and go, most are
+ * only counted, and the count is logged. At level debug each has a line. The journal is told of
+ * their containers as well. Loop thread only.
  */
 #pragma once
 
@@ -12,7 +13,7 @@
 
 struct target_log {
 	struct rate rate;
-	uint64_t added, removed; /* not logged, and not yet in a logged count */
+	uint64_t added, removed, execs; /* not logged, and not yet in a logged count */
 	struct container_journal containers;
 };
 
@@ -25,6 +26,12 @@ void target_log_done(struct target_log *log);
  * on, if that is new.
  */
 void target_log_probes(struct target_log *log, struct target *target, uint32_t probes);
+
+/*
+ * Logs that a target executes another program and stays one: `next` is its new incarnation. What
+ * was logged of `before` is `next`'s from now on.
+ */
+void target_log_exec(struct target_log *log, struct target *before, struct target *next);
 
 /* Notes in which container the target is sampled, if that is new: it, or its name, has become
  * known.

@@ -1,11 +1,13 @@
 """What happened: GET /events."""
 import os
 import re
+import signal
+from pathlib import Path
 
 import pytest
 
 from asking import burning
-from helpers import stopped, wait_for
+from helpers import program, stopped, wait_for
 from past import ask, folder, keeper  # noqa: F401
 
 
@@ -47,6 +49,30 @@ def test_what_happened_is_told_in_its_order_also_after_a_restart(keeper, start):
     assert before + after == again and before[0] == told[0] and told[-1] in after
     answer = ask(daemon, "/events", top=1).json()
     assert answer["events"] == again[-1:] and answer["left_out"] == len(again) - 1
+
+
+EXECS = """
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+print("ready", flush=True)
+signal.sigwait({signal.SIGUSR1})
+os.execv("%s", ["spin", "600"])
+"""
+
+
+@pytest.mark.quick
+def test_an_exec_of_a_process_that_stays_chosen_is_told(keeper, start):
+    daemon = keeper(window=1)
+    target = start(Path("/usr/bin/python3"), "-c", EXECS % program("spin"))
+    wait_for(lambda: "ready" in target.log.read_text())
+    name = Path(f"/proc/{target.pid}/comm").read_text().strip()
+    daemon.profile(pids=[target.pid])
+    wait_for(lambda: f"{target.pid} ({name}) added for oncpu" in texts(daemon, "target"), why="it is a target")
+    target.popen.send_signal(signal.SIGUSR1)
+    wait_for(lambda: texts(daemon, "exec") == [f"{target.pid} ({name}) executes (spin)"], why="its exec is told")
+    target.kill()
+    wait_for(lambda: f"{target.pid} (spin) removed from oncpu" in texts(daemon, "target"), why="it has ended")
+    assert len(texts(daemon, "target")) == 2  # the exec was no end and no begin
 
 
 def test_a_name_of_a_process_forges_no_event(keeper, start, copy):

@@ -2,13 +2,15 @@
 import re
 import shutil
 import time
+from datetime import datetime, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from asking import burning
 from browsing import opened  # noqa: F401
 from helpers import HZ, program, stopped, wait_for
-from past import ask, ended, keeper, profile_of, wait_windows  # noqa: F401
+from past import ask, ended, folder, keeper, profile_of, wait_windows  # noqa: F401
 
 
 def range_of(page):
@@ -93,6 +95,22 @@ def test_without_a_history_the_page_says_so(keeper, opened):
         page.wait("#host")
         page.key("b")
         page.wait("#history .range", "no history is kept")
+
+
+def test_times_tell_their_zone_so_the_hour_that_comes_twice_has_two_texts(kept, opened):
+    berlin, hour, zone = ZoneInfo("Europe/Berlin"), "2026-10-25 02:30:00", {"zone": "Europe/Berlin"}
+    summer, winter = (datetime(2026, 10, 25, utc, 30, tzinfo=timezone.utc).timestamp() for utc in (0, 1))
+    span = {"from": ended(kept)[0]["from"], "until": ended(kept)[-1]["until"]}
+    with opened(kept, query_of(**span), **zone) as page:
+        page.wait(".facts", "samples")
+        told = [datetime.fromtimestamp(at, berlin).strftime("%Y-%m-%d %H:%M:%S %z") for at in span.values()]
+        assert " – ".join(told) in page.text(".facts")
+    with (folder(kept) / "events").open("a") as events:
+        events.writelines(f"{int(at)}000000000 put {name}\n" for at, name in ((summer, "first"), (winter, "second")))
+    with opened(kept, f"from={summer}&until={winter + 1}&probe=oncpu", **zone) as page:
+        open_history(page)
+        assert f"{hour} +0200 – 2026-10-25 02:30:01 +0100" in page.text("#history .range")
+        assert page.texts(".events li") == [f"{hour} +0100 put: second", f"{hour} +0200 put: first"]
 
 
 @pytest.fixture

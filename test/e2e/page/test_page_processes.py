@@ -2,13 +2,15 @@
 import json
 import os
 import re
+from contextlib import contextmanager
 from urllib.parse import unquote
 
 import pytest
 
-from asking import burning
+from askers import TOKENS, tokens  # noqa: F401
+from asking import burning, stood
 from browsing import opened  # noqa: F401
-from helpers import wait_burned, wait_for
+from helpers import program, wait_burned, wait_for
 from past import keeper, wait_windows  # noqa: F401
 
 ROWS = """[...document.querySelectorAll('#processes tbody tr')].map((row) =>
@@ -23,6 +25,29 @@ def rows(page):
 
 def share(text):
     return float(text.split()[0])
+
+
+@pytest.fixture
+def reading(serve, tokens, opened):
+    """reading(): the page of who may only read, of a daemon that measures nothing."""
+
+    @contextmanager
+    def reading():
+        with opened(serve(loopback_uid=False, **tokens), complains=True) as page:
+            page.wait("#role", "metrics")
+            page.do("main=token")
+            page.write("#token input", TOKENS["read"])
+            page.key("Enter")
+            page.wait("#role", "role read")
+            yield page
+
+    return reading
+
+
+def choose_group(page, group):
+    page.tab.run(f"""{{const select = document.querySelector('#processes select');
+        select.value = '{group}'; select.dispatchEvent(new Event('change'))}}""")
+    page.wait("#processes thead", "Processes")
 
 
 @pytest.mark.quick
@@ -83,9 +108,7 @@ def test_rows_of_groups(profiler, start, opened, group):
     wait_burned(*(target.pid for target in targets), seconds=0.1)
     with opened(profiler) as page:
         wait_for(lambda: rows(page), why="the page listens")
-        page.tab.run(f"""{{const select = document.querySelector('#processes select');
-            select.value = '{group}'; select.dispatchEvent(new Event('change'))}}""")
-        page.wait("#processes thead", "Processes")
+        choose_group(page, group)
 
         def most():
             counts = [int(cells[0]) for cells in page.tab.run(ROWS) if group != "comm" or cells[1] == "spin"]
@@ -129,6 +152,61 @@ def test_a_hidden_tab_asks_for_nothing(profiler, start, opened):
         shown = page.tab.run(ROWS)
         page.tab.run("new Promise((done) => setTimeout(done, 6500))")
         assert page.tab.run(ROWS) == shown
+
+
+@pytest.mark.quick
+def test_who_may_only_read_has_a_list_that_begins_nothing(reading, start):
+    busy, still = start("turns", 3, 100_000, 20_000, 10), stood(start)
+    with reading() as page:
+
+        def its_row():
+            row = rows(page).get(busy.pid)
+            return row and row["CPU"][0].isdigit() and share(row["CPU"]) > 0 and row
+
+        row = wait_for(its_row, why="a row of the process, with what it used in two seconds")
+        assert row["Name"] == "turns" and row["Threads"] == "4" and row["Memory"].endswith(("KiB", "MiB"))
+        assert row["Command"] == f"{program('turns')} 3 100000 20000 10"
+        assert share(row["CPU"]) <= 110 * min(3, os.cpu_count())
+        assert rows(page)[still.pid]["CPU"] == "0.00 %"  # it has used some before
+        assert not {"Faults", "Read", "Written"} & set(row) and not page.shows("#processes .take")
+        page.click("#processes [data-by=pid]")
+        wait_for(lambda: (pids := list(rows(page))) == sorted(pids) and len(pids) > 1, why="rows by pid")
+        page.write("#processes input", "turns 3 100000 20000 10")
+        wait_for(lambda: (found := rows(page)) and busy.pid in found and still.pid not in found, why="rows of that command line")
+        assert not any("/proc/" in url for url in page.tab.requests)
+
+
+@pytest.mark.parametrize("group", ["comm", "container", "pod"])
+def test_rows_of_groups_of_who_may_only_read(reading, start, copy, group):
+    targets = [start(copy("spin", "mates"), 600) for _ in range(2)]
+    wait_burned(*(target.pid for target in targets), seconds=0.1)
+    with reading() as page:
+        choose_group(page, group)
+
+        def most():
+            found = [cells for cells in page.tab.run(ROWS) if group != "comm" or cells[1] == "mates"]
+            return max((int(cells[0]) for cells in found if share(cells[1 + (group == "comm")]) > 0), default=0)
+
+        wait_for(lambda: most() >= len(targets), why=lambda: f"rows of as many: {page.tab.run(ROWS)}")
+        if group == "comm":
+            assert sum(cells[1] == "mates" for cells in page.tab.run(ROWS)) == 1
+
+
+def test_a_hidden_tab_of_who_may_only_read_asks_for_nothing(reading):
+    hide = """Object.defineProperty(document, 'hidden', {value: %s, configurable: true});
+        document.dispatchEvent(new Event('visibilitychange'))"""
+    with reading() as page:
+
+        def asked():
+            return sum("/processes?" in url for url in page.tab.requests)
+
+        wait_for(lambda: rows(page), why="rows")
+        page.tab.run(hide % "true")
+        before = asked()
+        page.tab.run("new Promise((done) => setTimeout(done, 6500))")
+        assert asked() == before
+        page.tab.run(hide % "false")
+        wait_for(lambda: asked() > before, why="it goes on")
 
 
 def test_the_schedulers_charts(profiler, start, opened):

@@ -122,7 +122,7 @@ class Chromium:
 class Page:
     """One tab in a browser context of its own."""
 
-    def __init__(self, address, width=1200, height=2000, scheme="light", scripts=True):
+    def __init__(self, address, width=1200, height=2000, scheme="light", scripts=True, zone=""):
         import websocket
 
         self.socket = websocket.create_connection(address, timeout=TIMEOUT, suppress_origin=True)
@@ -136,6 +136,7 @@ class Page:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+        self.call("Emulation.setTimezoneOverride", timezoneId=zone)  # "": the host's
         self.scheme(scheme)
         self.size(width, height)
 

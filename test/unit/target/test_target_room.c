@@ -167,6 +167,50 @@ static void a_target_is_logged_when_it_comes_and_goes(void **state)
 	assert_int_equal(infos, 3);
 }
 
+static void an_exec_of_a_process_that_stays_a_target_is_one_line(void **state)
+{
+	char line[128];
+
+	(void)state;
+	scene_follow_pid(scene.process.pid);
+	snprintf(line, sizeof(line), "target %d (%s): executes (%s)", (int)scene.process.pid,
+		 scene.comm, scene.other);
+	life_exec(&scene.process, scene.other);
+	scene_read();
+	assert_string_equal(last_info, line);
+	assert_int_equal(infos, 2); /* the first said that it was added */
+	life_exit(&scene.process);
+	scene_read();
+	assert_has(last_info, ": removed from oncpu");
+	assert_has(last_info, scene.other);
+	assert_int_equal(infos, 3);
+}
+
+static void an_exec_to_what_nobody_wants_is_an_end(void **state)
+{
+	(void)state;
+	scene_follow_name(scene.comm, "");
+	life_exec(&scene.process, scene.other);
+	scene_read();
+	assert_has(last_info, ": removed from oncpu");
+	assert_int_equal(infos, 2);
+}
+
+static void of_many_execs_the_log_says_only_how_many(void **state)
+{
+	(void)state;
+	scene_follow_pid(scene.process.pid);
+	scene_freeze();
+	for (int i = 0; i < LINES + 8; i++)
+		life_exec(&scene.process, i % 2 ? scene.comm : scene.other);
+	scene_read();
+	scene_thaw();
+	assert_int_equal(infos, LINES);
+	targets_sweep(scene.targets, 0);
+	assert_string_equal(last_info, "targets: 9 more execs since the last line");
+	assert_int_equal(infos, LINES + 1);
+}
+
 static void who_is_undecided_or_rejected_is_not_logged(void **state)
 {
 	(void)state;
@@ -266,6 +310,9 @@ int main(void)
 		TEST(who_finds_no_room_in_the_table_is_refused, begin_narrow_table),
 		TEST(many_rejected_programs_crowd_the_table, begin),
 		TEST(a_target_is_logged_when_it_comes_and_goes, begin),
+		TEST(an_exec_of_a_process_that_stays_a_target_is_one_line, begin),
+		TEST(an_exec_to_what_nobody_wants_is_an_end, begin),
+		TEST(of_many_execs_the_log_says_only_how_many, begin_wide),
 		TEST(who_is_undecided_or_rejected_is_not_logged, begin),
 		TEST(of_many_the_log_says_only_how_many, begin_wide),
 		TEST(after_a_restart_targets_are_armed_again, begin),
