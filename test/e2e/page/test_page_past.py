@@ -35,7 +35,7 @@ def test_what_happened_is_opened_and_read(compared, opened):
         assert page.shows(".events ul")
         told = compared.daemon.get("/events").json()["events"]
         page.key("Escape")
-        lines = [f"{datetime.fromtimestamp(int(event['time'])):%F %T} {event['kind']}: {event['text']}" for event in reversed(told)]
+        lines = [f"{datetime.fromtimestamp(int(event['time'])).astimezone():%F %T %z} {event['kind']}: {event['text']}" for event in reversed(told)]
         assert page.texts(".events li") == lines
         assert any(f"{compared.large} (large) added for oncpu" in line for line in lines)
         assert any(" put: /flamegraph stopped" in line for line in lines)
