@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -204,10 +205,12 @@ int file_write_all(int fd, const char *data, size_t bytes)
 	while (bytes) {
 		ssize_t n = write(fd, data, bytes);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
+		if (n < 0 && errno == EAGAIN)
+			poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+		else if (n < 0 && errno != EINTR)
 			return -errno;
+		if (n < 0)
+			continue;
 		data += n;
 		bytes -= (size_t)n;
 	}

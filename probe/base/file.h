@@ -21,8 +21,8 @@ int file_read_own(const char *folder, const char *name, struct buf *out);
  * Returns 0, or a negative errno. */
 int file_read_up_to(int fd, char *to, size_t bytes, size_t *len);
 
-/* Writes all `bytes` bytes, also where one write() takes only a part. Returns 0, or a negative
- * errno. */
+/* Writes all `bytes` bytes, also where one write() takes only a part, or none until there is room.
+ * Returns 0, or a negative errno. */
 int file_write_all(int fd, const char *data, size_t bytes);
 
 /* How far along a path dir_open_below() came, as lengths of the path's beginning, in bytes. */

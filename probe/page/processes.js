@@ -1,4 +1,4 @@
-/* The list of what runs: rows of /proc/all.json or of /processes, each 2 s, while the tab is seen. */
+/* The list of what runs: rows of /proc/all.json, each 2 s, or of /processes, while the tab is seen. */
 import {follow, getJson, may, pause} from './api.js';
 import {look} from './taking.js';
 import {amount, facts, get, headOf, make, named, number, onKeys, percent, redraw, rove, sortable} from './words.js';
@@ -94,8 +94,8 @@ async function run(signal) {
 
 				if (before)
 					take(between(before, after));
+				wait = before ? 5 * EVERY_S : EVERY_S; /* all of /proc is read */
 				before = after;
-				wait = EVERY_S;
 			}
 		} catch (error) {
 			if (signal.aborted)
@@ -172,7 +172,7 @@ function draw() {
 
 	foot.textContent = facts(
 		rows.length < found.length ? `${rows.length} of ${found.length} rows` : `${rows.length} rows`,
-		others?.processes && `${others.processes} more with ${cpu(others)} CPU`,
+		others?.processes && `${others.processes} more${others.run_ns >= 0 ? ` with ${cpu(others)} CPU` : ''}`,
 		all && host && `all ${cpu(all)} of ${100 * host.cpus} %`,
 	);
 }

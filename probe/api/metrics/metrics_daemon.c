@@ -29,18 +29,20 @@ static void write_states(struct buf *out, const struct measure *row, const struc
 {
 	const struct session *session = figures->services->flamegraph;
 	const struct spec *spec = session_spec(session);
-	uint32_t asked = 0;
+	uint32_t asked = 0, refused = 0;
 
-	if (!spec) /* what was refused at the start is still asked for */
-		asked = figures->services->wanted_at_start;
-	else if (spec->running)
+	/* What the conf file or the saved state asks for, and couldn't begin. */
+	if (!spec && !figures->services->starting && is_one == is_down)
+		refused = figures->services->wanted_at_start;
+	if (spec && spec->running)
 		asked = spec->probes;
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		if (!kind_exists(i))
 			continue;
 		const char *why, *state = session_state(session, i, &why);
 		buf_printf(out, "stackprobe_%s{feature=\"flamegraph\",probe=\"%s\"} %d\n",
-			   row->name, kind_get(i)->name, (asked & 1u << i) && is_one(state));
+			   row->name, kind_get(i)->name,
+			   (asked & 1u << i && is_one(state)) || (refused & 1u << i));
 	}
 	for (int i = 0; i < SCHED_COUNT; i++) {
 		const char *why, *state = sched_state(figures->services->sched, i, &why);

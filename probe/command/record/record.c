@@ -43,6 +43,8 @@ static int open_files(struct recording *recording)
 				explain_error(r));
 			return EXIT_FAILED;
 		}
+		if (options->every_ns)
+			record_file_dont_wait(file);
 	}
 	return 0;
 }

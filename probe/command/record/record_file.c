@@ -124,6 +124,22 @@ int record_file_open(struct record_file *file, const char *path, bool named)
 	return 0;
 }
 
+void record_file_dont_wait(struct record_file *file)
+{
+	struct stat is;
+	char path[64];
+
+	if (file->fd < 0 || fstat(file->fd, &is) < 0 ||
+	    !(S_ISFIFO(is.st_mode) || S_ISCHR(is.st_mode)))
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
+	int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	close(file->fd);
+	file->fd = fd;
+}
+
 void record_file_close(struct record_file *file)
 {
 	if (file->fd >= 0)

@@ -26,6 +26,10 @@ struct record_file {
 int record_file_open(struct record_file *file, const char *path, bool named);
 void record_file_close(struct record_file *file);
 
+/* Has a write to a pipe or a terminal take what there is room for, and not wait. (It is opened once
+ * more: others have the description of standard output, too.) If that isn't possible all stays. */
+void record_file_dont_wait(struct record_file *file);
+
 /* Writes the file. Returns 0, or a negative errno; then an existing regular file is unchanged. */
 int record_file_write(const struct record_file *file, const void *data, size_t bytes);
 

@@ -98,6 +98,8 @@ static int open_pipe(void)
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	assert_true(fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES) == PIPE_BYTES);
 	file = (struct record_file){.dir_fd = -1, .fd = fds[1]};
+	record_file_dont_wait(&file);
+	assert_true(fcntl(file.fd, F_GETFL) & O_NONBLOCK);
 	record_blocks_begin(&blocks, &file, output_find("folded"), loop);
 	return fds[0];
 }
