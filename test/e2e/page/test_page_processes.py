@@ -203,7 +203,7 @@ def test_a_hidden_tab_of_who_may_only_read_asks_for_nothing(reading):
         wait_for(lambda: rows(page), why="rows")
         page.tab.run(hide % "true")
         before = asked()
-        page.tab.run("new Promise((done) => setTimeout(done, 6500))")
+        page.tab.run("new Promise((done) => setTimeout(done, 11000))")
         assert asked() == before
         page.tab.run(hide % "false")
         wait_for(lambda: asked() > before, why="it goes on")
