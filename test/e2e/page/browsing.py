@@ -97,7 +97,11 @@ class Opened:
         self.tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder),
                       browserContextId=self.tab.context)  # fmt: skip
         self.click(f"[data-export='{name}']")
-        return wait_for(lambda: next(folder.glob(f"*.{name}"), None), why=f"the file of {name}")
+
+        def whole():  # at first a file is empty
+            return next((path for path in folder.glob(f"*.{name}") if path.stat().st_size and not list(folder.glob("*.crdownload"))), None)
+
+        return wait_for(whole, why=f"the file of {name}")
 
     def frame(self, label, selector="#graph"):
         """Where the frame of the picture is whose line says that name, found as by a mouse; None: nowhere."""

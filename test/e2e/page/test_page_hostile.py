@@ -258,7 +258,7 @@ def test_of_containers_and_pods(daemon, opened):
             show(page, *top)
             for box in boxes(page):
                 page.tab.move(*box["place"])
-                assert page.text(".line bdi") == seen(box["label"])
+                wait_for(lambda: page.text(".line bdi") == seen(box["label"]), why=box["label"])
                 check(page)
             for key in "k2k3k4k1k":
                 page.key(key)

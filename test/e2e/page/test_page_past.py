@@ -54,9 +54,13 @@ def test_a_range_is_compared_with_a_preset(compared, opened, preset, back):
         choices = page.texts("[name=against] option")
         for _ in range(choices.index(preset)):
             page.key("ArrowDown")
-        page.wait("#history caption", "Too few windows to tell")  # nothing ran then
+
+        def of_preset():
+            return [query for query in asked(page, "/changes") if float(query["before_from"][0]) == pytest.approx(span["from"] - back)]
+
+        (query,) = wait_for(of_preset, why="the question")
         assert f"against={back}" in page.fragment
-        (query,) = [query for query in asked(page, "/changes") if float(query["before_from"][0]) == pytest.approx(span["from"] - back)]
+        page.wait("#history caption", "Too few windows to tell")  # nothing ran then
         assert float(query["before_until"][0]) == pytest.approx(span["until"] - back)
         assert [float(query[key][0]) for key in ("from", "until")] == pytest.approx([span["from"], span["until"]])
         assert query["pid"] == [str(compared.large)]
@@ -68,6 +72,7 @@ def test_a_range_is_compared_with_a_preset(compared, opened, preset, back):
         assert again.tab.run("document.querySelector('[name=against]').selectedOptions[0].textContent") == preset
 
 
+@pytest.mark.alone("what others burn is noise, in which no function may have changed")
 def test_what_changed_has_its_colour_and_what_did_not_is_grey(compared, opened):
     shades = palette("light")
     with opened(compared.daemon, compared.view) as page:

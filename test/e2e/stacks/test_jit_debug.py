@@ -65,6 +65,7 @@ def test_what_comes_after_the_first_sample_is_found(profiler, start):
     target = start("jit_debug", "object", 60)
     wait_for(lambda: target.cpu_ns_now() > 5e8, why="it burns")
     wait_for(lambda: (made_code(profiler, target.pid) or {}).get("rows"), why="its code is looked at")
+    wait_for(lambda: whole(profile_of(profiler, target.pid)) >= WHOLE, 60, why=lambda: truncated(profiler))  # rows are there soon after
     assert_whole(profiler, profile_of(profiler, target.pid), "main", *CALLS)
 
 
