@@ -218,6 +218,18 @@ def test_a_wrong_text_is_refused(daemon, text, says):
     assert daemon.config() == {}
 
 
+@pytest.mark.parametrize("resource", ["cpu", "memory", "io"])
+def test_where_the_kernel_measures_no_pressure_that_is_said(profiler, resource):
+    profiler.stop()  # as without psi=1: its folder is empty
+    profiler.before = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc/pressure && exec "$@"', "sh"]
+    profiler.start()
+    answer = profiler.put(profiler.wanting("^x$", trigger=f"{resource} some 500000 2000000"))
+    assert answer.status == 200, answer.text
+    reason = profiler.probe()["reason"]
+    assert reason.startswith("this kernel measures no pressure (PSI)") and "psi=1" in reason
+    assert answer.json()["warnings"] == [f"params.trigger can't fire now: {reason}"]
+
+
 @pytest.mark.parametrize("window", [BY_KERNEL, BY_LOOKING], ids=["kernel", "looking"])
 def test_a_cgroup_comes_and_goes(daemon, cgroup, window):
     cgroup.remove()

@@ -107,7 +107,8 @@ def test_in_the_picture(hostile, page):
     assert {box["label"] for box in found} >= hostile.names
     for box in found:
         page.tab.move(*box["place"])
-        assert page.text(".line bdi") == box["label"] and page.text(".line").startswith(f"{box['label']} · ")
+        wait_for(lambda: page.text(".line bdi") == box["label"], why=box["label"])
+        assert page.text(".line").startswith(f"{box['label']} · ")
         check(page)
 
 
