@@ -85,7 +85,7 @@ GRAFANA_SEARCH = """
 def viewers(daemon, tree, port):
     origin = f"http://127.0.0.1:{port}"
     Files.made = {**page_files(daemon), "/flamegraph/oncpu.frames": tree.columns()}
-    yield Viewer("stackprobe", f"{origin}/#source=open&probe=oncpu", "document.querySelector('.facts')?.textContent", "#graph",
+    yield Viewer("stackprobe", f"{origin}/#source=open&probe=oncpu", "document.querySelector('.facts')?.textContent.trim()", "#graph",
                  "/flamegraph/oncpu.frames", OURS_ZOOM, OURS_SEARCH)  # fmt: skip
     if not Files.folders:
         return

@@ -62,7 +62,7 @@ def main():
                 page.open(f"{address}#source=live&pids={busy.pid}&probe=oncpu")
                 wait_for(lambda: page.run("Boolean(document.querySelector('#offer button')?.getClientRects().length)"))
                 page.run("document.querySelector('#offer button').click()")
-                wait_for(lambda: page.run("document.querySelector('.facts')?.textContent"), why="a profile")
+                wait_for(lambda: page.run("document.querySelector('.facts')?.textContent.trim()"), why="a profile")
                 cost(daemon, "the list and a live profile", length)
                 page.run(HIDE)
                 cost(daemon, "a hidden tab", length)
