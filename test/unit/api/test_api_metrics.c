@@ -174,6 +174,30 @@ static void probes_are_up_while_they_collect_and_down_where_they_can_not(void **
 	assert_has(text, "\nstackprobe_cpus 1\n");
 }
 
+static void what_the_start_could_not_begin_is_down_and_what_is_stopped_is_not(void **state)
+{
+	struct scripted_api *api = *state;
+	const char *text;
+
+	api->services.wanted_at_start = 1u << PROBE_ONCPU;
+	api->services.starting = 1u << PROBE_ONCPU;
+	assert_has(metrics(api),
+		   "\nstackprobe_probe_down{feature=\"flamegraph\",probe=\"oncpu\"} 0\n");
+	api->services.starting = 0; /* nothing is configured: it was refused */
+	text = metrics(api);
+	assert_has(text, "\nstackprobe_probe_down{feature=\"flamegraph\",probe=\"oncpu\"} 1\n");
+	assert_has(text, "\nstackprobe_probe_up{feature=\"flamegraph\",probe=\"oncpu\"} 0\n");
+	assert_has(text, "\nstackprobe_probe_down{feature=\"flamegraph\",probe=\"mem\"} 0\n");
+	scripted_fail(SCRIPTED_FAULTS, -EPERM);
+	api_choose(api, "\"oncpu\",\"mem\"", "");
+	text = metrics(api);
+	assert_has(text, "\nstackprobe_probe_down{feature=\"flamegraph\",probe=\"oncpu\"} 0\n");
+	assert_has(text, "\nstackprobe_probe_down{feature=\"flamegraph\",probe=\"mem\"} 1\n");
+	api_put(api, "/flamegraph", "{\"state\":\"stopped\"}");
+	assert_has(metrics(api),
+		   "\nstackprobe_probe_down{feature=\"flamegraph\",probe=\"mem\"} 0\n");
+}
+
 static void counters_of_the_kernels_side_are_shown(void **state)
 {
 	struct scripted_api *api = *state;
@@ -361,6 +385,7 @@ int main(void)
 		WORKER(all_lines_have_the_form_that_prometheus_reads),
 		WORKER(each_probe_of_sched_has_its_metric),
 		WORKER(probes_are_up_while_they_collect_and_down_where_they_can_not),
+		WORKER(what_the_start_could_not_begin_is_down_and_what_is_stopped_is_not),
 		WORKER(counters_of_the_kernels_side_are_shown),
 		WORKER(truncated_stacks_are_counted_by_cause_and_process),
 		WORKER(histograms_of_sched_add_up),

@@ -243,6 +243,16 @@ static void a_client_may_leave_before_its_time_begins(void **state)
 	assert_int_equal(long_timers_count(ONDEMAND_S), 0);
 }
 
+/* The worker has a sample of weight 7; the time is over, and the window that has it isn't read to
+ * its end. */
+static void end_time_and_hold_its_window(struct scene *scene)
+{
+	sample_worker(scene, PROBE_ONCPU, 7);
+	scene_hold(scene);
+	end_time();
+	run_until(scene, long_timers_count(ONDEMAND_S) == 0 && scripted->counts_count == 0);
+}
+
 static void a_client_that_leaves_at_the_end_gets_its_answer_anyway(void **state)
 {
 	struct scene *scene = *state;
@@ -250,10 +260,7 @@ static void a_client_that_leaves_at_the_end_gets_its_answer_anyway(void **state)
 	struct ondemand *ondemand = start_of(scene, &scene->worker, &answer);
 
 	wait_until_armed(scene, 1);
-	sample_worker(scene, PROBE_ONCPU, 7);
-	scene_hold(scene);
-	end_time();
-	run_until(scene, long_timers_count(ONDEMAND_S) == 0 && scripted->counts_count == 0);
+	end_time_and_hold_its_window(scene);
 	ondemand_cancel(ondemand);
 	assert_int_equal(answer.calls, 0);
 	assert_int_equal(ondemands_count(scene->ondemands), 1);
@@ -281,10 +288,7 @@ static void a_client_of_intervals_may_leave_while_one_is_read(void **state)
 	request.pid = scene->worker.pid;
 	assert_int_equal(start_with(scene, &request, &ondemand, &why), 0);
 	wait_until_armed(scene, 1);
-	sample_worker(scene, PROBE_ONCPU, 7);
-	scene_hold(scene);
-	end_time();
-	run_until(scene, long_timers_count(ONDEMAND_S) == 0 && scripted->counts_count == 0);
+	end_time_and_hold_its_window(scene);
 	ondemand_cancel(ondemand);
 	assert_int_equal(answer.calls, 1);
 	assert_int_equal(answer.error, -ECANCELED);
