@@ -74,8 +74,14 @@ build/test/programs/mixture_%: test/programs/optimized/mixture.c $(BAREHEADERS)
 
 # As Go's users build it, and as many of them ship it.
 ifneq ($(shell command -v go 2>/dev/null),)
-PROGRAMS += $(addprefix build/test/programs/,gowork gowork_stripped gocalls gomalloc)
+PROGRAMS += $(addprefix build/test/programs/,gowork gowork_stripped gocalls gomalloc) build/test/go_pprof
 endif
+# From Go 1.25 on `go tool pprof` is built where it is wanted first, which takes a busy machine a minute.
+build/test/go_pprof:
+	@mkdir -p $(@D)
+	$(call say,go)
+	$(Q)(cd / && go tool pprof -help) >/dev/null 2>&1 || true
+	$(Q)touch $@
 GOBUILD := GOCACHE=$(abspath build/gocache) GOFLAGS= GO111MODULE=off go build
 build/test/programs/gowork: test/programs/go/gowork.go
 	@mkdir -p $(@D)

@@ -11,12 +11,13 @@ from recorder import run
 # A stack each, of so many bytes: more than Python reads as it starts.
 BYTES = {"small": 3_000_000, "middle": 4_000_000, "large": 5_000_000}
 READS = f"""
-import os
+import os, time
 zero = os.open("/dev/zero", os.O_RDONLY)
 def small(): os.read(zero, {BYTES["small"]})
 def middle(): os.read(zero, {BYTES["middle"]})
 def large(): os.read(zero, {BYTES["large"]})
 for each in small, middle, large: each()
+time.sleep(0.5)  # (of who ends at once its functions may not be known)
 """
 
 

@@ -2,7 +2,7 @@
 import json
 import re
 
-from helpers import ROOT
+from helpers import ROOT, wait_for
 
 KINDS = "root pod container process thread marker native kernel jit inlined interpreted python".split()
 LETTERS = dict(zip(KINDS, "cccppmnkjity"))  # of their shades
@@ -19,6 +19,12 @@ BOXES = """(async () => {
         label: profile.label(node), kind: profile.of(node).kind, module: profile.of(node).module, path: profile.names(node),
         own: profile.self[node], total: profile.total[node], place: [area.x + left + width / 2, area.y + graph.y(node) + 9],
         colour: colourAt(Math.ceil(left) + 1, Math.round(graph.y(node)) + 1)}));
+})()"""
+
+HOVERED = """(async () => {
+    const {graph} = await import('/ui/panel.js');
+
+    return graph.hovered < 0 ? null : graph.profile.label(graph.hovered);
 })()"""
 
 SHOW = """(async (top, changes) => {
@@ -62,8 +68,13 @@ def place_of(page, label):
 
 
 def point_at(page, label):
-    """The mouse."""
-    page.tab.move(*place_of(page, label))
+    """The mouse, until the page knows that it is there: a picture that changes is drawn a little later."""
+
+    def is_there():
+        page.tab.move(*place_of(page, label))
+        return page.tab.run(HOVERED) == label
+
+    wait_for(is_there, why=f"the mouse is on {label}")
 
 
 def palette(scheme):

@@ -221,7 +221,8 @@ def test_stacks_that_are_gone_are_seen_and_told(gone, opened):
     with opened(daemon, view) as page:
         page.key("b")
         page.wait("#history caption", "functions changed beyond noise")
-        row = next(row for row in page.texts("#history tbody tr") if "inner_spin" in row)
+        row = wait_for(lambda: next((row for row in page.texts("#history tbody tr") if "inner_spin" in row), None),
+                       why=lambda: f"its row: {page.texts('#history tbody tr')}, {page.text('#history caption')}")
         assert row.startswith("\u2212") and "(gone)" in row
         now = profile_of(daemon, comm="both", **span)
         page.wait(".facts", f"^{now.total():,} samples.*before in stacks that aren't here")  # they don't count

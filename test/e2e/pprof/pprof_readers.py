@@ -54,7 +54,7 @@ def go(path, *options, comm=None, type="samples"):
     chosen = [f"-tagfocus=comm=^{comm}$"] if comm else []
     # It makes paths shorter by the name of the folder that it runs in.
     command = [GO, "tool", "pprof", f"-sample_index={type}", *ALL, *chosen, *options, path]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd="/")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, cwd="/")
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -29,7 +29,7 @@ def flash(profiler, start, copy, monkeypatch):
     return path, first
 
 
-@pytest.mark.parametrize("us, rate, least, works", [(10000, 40, 0.97, 0.9), (1000, 150, 0.80, 0.5)])
+@pytest.mark.parametrize("us, rate, least, works", [(10000, 40, 0.97, 0.7), (1000, 150, 0.80, 0.4)])
 def test_a_process_of_a_known_file_is_whole_from_its_first_sample(profiler, start, monkeypatch, flash, us,
                                                                   rate, least, works):  # fmt: skip
     path, first = flash
@@ -42,4 +42,5 @@ def test_a_process_of_a_known_file_is_whole_from_its_first_sample(profiler, star
     assert whole >= least, (whole, truncated(profiler), cut(after))
     assert after.total("[unknown]") <= 0.01 * after.total(), [s.frames for s in after.stacks][-5:]
     named = share(after, "main", "flash_outer", "flash_work")
-    assert named >= works, (named, [(s.value, s.frames) for s in after.stacks][-8:])
+    # (How much of its time a process needs to begin depends on the machine.)
+    assert named >= max(works, 0.97 * share(after, "main")), (named, [(s.value, s.frames) for s in after.stacks][-8:])
