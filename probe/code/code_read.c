@@ -84,7 +84,7 @@ static void code_job_done(struct job *job, bool finished)
 	struct target *target = target_table_find(cache->table, (uint32_t)mine->pid, mine->id);
 
 	end_pending(mine);
-	if (!finished && target && job->end != JOB_REFUSED)
+	if (target && job->end == JOB_HANGS) /* a slow one is asked for again in the next window */
 		target_set_hung(target);
 	if (finished && target)
 		target_memory_keep(target, &mine->memory);

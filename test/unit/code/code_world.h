@@ -25,6 +25,7 @@
 #define FAULTS	    0x3000000000
 #define NO_CODE	    0x4000000000
 #define HANGS	    0x5000000000
+#define COMPUTES    0x6000000000
 #define WHAT	    0xf000000000
 
 int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
@@ -37,6 +38,7 @@ static uint64_t same;		/* bits of an address that don't tell what is there */
 static uint32_t
 	copies_until; /* instructions up to there are in copies that it knows; 0: no copies */
 static sem_t may_go_on;
+static atomic_bool enough;
 
 int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
 		       const struct process_memory *memory, uint64_t address, uint32_t sum)
@@ -59,6 +61,10 @@ int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
 	case HANGS:
 		sem_wait(&may_go_on);
 		return -EFAULT;
+	case COMPUTES:
+		while (!atomic_load(&enough))
+			;
+		break;
 	}
 	*ret = calloc(1, code_bytes);
 	(*ret)->refs = 1;

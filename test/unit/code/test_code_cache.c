@@ -270,6 +270,26 @@ static void a_process_that_hangs_is_not_asked_again(void **state)
 	usleep(10000);
 }
 
+static void a_reading_that_is_slow_is_done_again_in_the_next_window(void **state)
+{
+	(void)state;
+	atomic_store(&enough, false);
+	begin(1 << 20);
+	want(w.target, COMPUTES | 0x1000, 1);
+	settle();
+	assert_int_equal(lost(CODE_LOST_HUNG), 1);
+	want(w.target, 0x2000, 1);
+	settle();
+	assert_non_null(codes_find_python(w.target, 0x2000, 1));
+	atomic_store(&enough, true);
+	code_cache_sweep(w.codes);
+	want(w.target, COMPUTES | 0x1000, 1);
+	settle();
+	assert_non_null(codes_find_python(w.target, COMPUTES | 0x1000, 1));
+	assert_int_equal(lost(CODE_LOST_HUNG), 1);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +303,7 @@ int main(void)
 		cmocka_unit_test(what_a_child_had_of_its_parent_is_read_there),
 		cmocka_unit_test(who_ended_keeps_its_own_until_its_window_was_named),
 		cmocka_unit_test(a_process_that_hangs_is_not_asked_again),
+		cmocka_unit_test(a_reading_that_is_slow_is_done_again_in_the_next_window),
 		cmocka_unit_test(a_copy_is_for_the_stack_that_follows),
 		cmocka_unit_test(a_copy_is_read_though_it_could_not_be_before),
 		cmocka_unit_test(copies_are_bounded),
