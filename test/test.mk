@@ -72,6 +72,25 @@ build/test/programs/mixture_%: test/programs/optimized/mixture.c $(BAREHEADERS)
 	$(call say,cc)
 	$(Q)$(if $(findstring musl,$*),musl-gcc,$(CC)) -std=gnu17 $(BAREFLAGS) $(NOCFIFLAGS) $(MIXTUREFLAGS_$*) -o $@ $<
 
+# 32-bit programs, where their C library is there. They need nothing of the compiler's own library, which
+# excludes cross compilers on Debian.
+NARROW := altstack chain frames strands naps
+NARROWFLAGS := -m32 -idirafter $(patsubst %/asm,%,$(firstword $(wildcard /usr/include/*-linux-gnu/asm)))
+narrow_file = $(shell $(CC) -m32 -print-file-name=$(1) 2>/dev/null)
+NARROWLINK = -nostdlib $(call narrow_file,Scrt1.o) $(call narrow_file,crti.o)
+ifneq ($(filter /%,$(call narrow_file,Scrt1.o)),)
+PROGRAMS += $(NARROW:%=build/test/programs/narrow_%)
+endif
+define with_narrow
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) -std=gnu17 $(BAREFLAGS) $(NARROWFLAGS) $(NARROWLINK) -o $@ $< -lc $(call narrow_file,crtn.o)
+endef
+build/test/programs/narrow_naps: test/programs/wait/naps.c $(BAREHEADERS)
+	$(with_narrow)
+build/test/programs/narrow_%: test/programs/optimized/%.c $(BAREHEADERS)
+	$(with_narrow)
+
 # As Go's users build it, and as many of them ship it.
 ifneq ($(shell command -v go 2>/dev/null),)
 PROGRAMS += $(addprefix build/test/programs/,gowork gowork_stripped gocalls gomalloc) build/test/go_pprof

@@ -22,7 +22,7 @@
 struct user_regs {
 	uint64_t pc;
 	uint64_t gpr[ARCH_REGS];
-	bool wide; /* the code is 64-bit; other code isn't walked */
+	bool wide; /* the code is 64-bit */
 };
 
 #if defined(__TARGET_ARCH_x86) || (!defined(__bpf__) && defined(__x86_64__))
@@ -38,6 +38,7 @@ struct user_regs {
  * register. */
 #define ARCH_RETURN_REG		 ARCH_REGS
 #define ARCH_RETURN_WORDS(saved) 1
+#define ARCH_WALKS_NARROW	 1 /* 32-bit code is walked, by its files' tables */
 #define ARCH_FRAME_TELLS_SP	 1 /* the end of the pair that fp points to is the caller's sp */
 
 /* Distance from sp to the CFA at the first instruction of a function. */
@@ -113,15 +114,21 @@ enum arch_place { PLACE_BODY, PLACE_ENTRY, PLACE_PUSHED };
 /* Returns the place of an instruction, from its bytes. ENTRY: sp points to the return address (at
  * the push of the caller's fp, or at the return). PUSHED: the caller's fp lies on the return
  * address (at the `mov` after that push). */
-static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_BYTES])
+static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_BYTES], bool narrow)
 {
+	uint32_t prefix = !narrow; /* REX.W */
+
 	if (code[0] == 0x55 || code[0] == 0xc3) /* push rbp; ret */
 		return PLACE_ENTRY;
-	if (code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa &&
-	    code[4] == 0x55) /* endbr64; push rbp */
+	if (narrow && code[0] == 0x8b && (code[1] & 0xc7) == 4 && code[2] == 0x24 &&
+	    code[3] == 0xc3)
+		return PLACE_ENTRY; /* mov (%esp), reg; ret: how 32-bit code learns its address */
+	if (code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa + narrow &&
+	    code[4] == 0x55) /* endbr64 or endbr32; push rbp */
 		return PLACE_ENTRY;
-	if (code[0] == 0x48 && ((code[1] == 0x89 && code[2] == 0xe5) ||
-				(code[1] == 0x8b && code[2] == 0xec))) /* mov rbp, rsp */
+	if ((narrow || code[0] == 0x48) &&
+	    ((code[prefix] == 0x89 && code[prefix + 1] == 0xe5) ||
+	     (code[prefix] == 0x8b && code[prefix + 1] == 0xec))) /* mov rbp, rsp */
 		return PLACE_PUSHED;
 	return PLACE_BODY;
 }

@@ -25,6 +25,7 @@
 #define ARCH_RETURN_REG		 30
 #define ARCH_RETURN_WORDS(saved) (saved)
 #define ARCH_FRAME_TELLS_SP	 0
+#define ARCH_WALKS_NARROW	 0 /* 32-bit code isn't walked */
 
 /* Distance from sp to the CFA at the first instruction of a function, in words. */
 #define ARCH_ENTRY_WORDS 0
@@ -89,9 +90,10 @@ static __always_inline uint64_t arch_call_target(const uint8_t code[ARCH_CALL_BY
  * has to be confirmed. */
 enum arch_place { PLACE_BODY, PLACE_ENTRY, PLACE_PUSHED };
 
-static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_BYTES])
+static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_BYTES], bool narrow)
 {
 	(void)code;
+	(void)narrow;
 	return PLACE_BODY;
 }
 

@@ -11,7 +11,10 @@
 #define KNOWN_FILES_MAX	   1024 /* more aren't known */
 #define KNOWN_SEGMENTS_MAX 4	/* executable segments; a file with more isn't published */
 
-/* Key of the map `known_files`: a file that is changed or replaced has another. All 0: the vDSO. */
+#define VDSO_KEY_NARROW	   1 /* known_file_key.bytes of the vDSO of 32-bit processes */
+
+/* Key of the map `known_files`: a file that is changed or replaced has another. All 0, but for
+ * VDSO_KEY_NARROW: the vDSO. */
 struct known_file_key {
 	uint64_t inode, bytes, changed_s;
 	uint32_t changed_ns;

@@ -60,7 +60,8 @@ enum frame_kind {
 	X(TRUNCATED_EXITING, "exiting") /* the process has given back its memory already */        \
 	/* (by the daemon) the process ended before its maps could be read */                      \
 	X(TRUNCATED_UNMAPPED, "unmapped")                                                          \
-	X(TRUNCATED_NARROW, "narrow") /* 32-bit code */                                            \
+	/* ARM's 32-bit code, which isn't walked */                                                \
+	X(TRUNCATED_NARROW, "narrow")                                                              \
 	/* the unwind table of the code is still being made */                                     \
 	X(TRUNCATED_TABLE_PENDING, "table_pending")                                                \
 	/* the walker of Python's or Java's frames was still being loaded */                       \

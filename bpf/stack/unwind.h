@@ -137,7 +137,8 @@ __noinline int caller_by_rule(uint32_t level, uint32_t number)
 		caller->known |= WALK_EXACT;
 		caller->may_be_below = true;
 		if ((rule->how & RULE_REG) == ARCH_SP && rule->how & RULE_DEREF &&
-		    rule->cfa == ARCH_CONTEXT_SP && rule->ra == ARCH_CONTEXT_PC) {
+		    rule->cfa == ARCH_CONTEXT_SP && rule->ra == ARCH_CONTEXT_PC &&
+		    !walk_is_narrow(walk)) {
 			caller->context = base + ARCH_CONTEXT;
 			walk_name_exactly(walk); /* nobody calls the return from a handler */
 		}
@@ -149,7 +150,7 @@ __noinline int caller_by_rule(uint32_t level, uint32_t number)
 
 static __always_inline int caller_by_special(struct walk *walk, uint32_t row, struct caller *caller)
 {
-	uint32_t more = (row & ROW_PAYLOAD) >> ROW_SPECIAL_SHIFT;
+	uint32_t more = (row & ROW_PAYLOAD) >> ROW_SPECIAL_SHIFT, bytes;
 
 	switch (row & ROW_SPECIAL_MASK) {
 	case SPECIAL_NONE:
@@ -159,14 +160,15 @@ static __always_inline int caller_by_special(struct walk *walk, uint32_t row, st
 	case SPECIAL_END:
 		return STEP_END;
 	case SPECIAL_PLT:
-		caller->sp = walk->sp + ARCH_WORD;
+		bytes = walk_word(walk);
+		caller->sp = walk->sp + bytes;
 		if ((walk->pc & 15) >= more)
-			caller->sp += ARCH_WORD;
+			caller->sp += bytes;
 		caller->fp = walk->fp;
 		caller->bx = walk->bx;
 		caller->known = walk->known & (WALK_FP | WALK_BX);
-		return read_word(walk, caller->sp - ARCH_WORD, &caller->pc) ? STEP_ON
-									    : TRUNCATED_MEMORY;
+		return read_word(walk, caller->sp - bytes, &caller->pc) ? STEP_ON
+									: TRUNCATED_MEMORY;
 	default:
 		return TRUNCATED_RULE;
 	}
@@ -319,7 +321,8 @@ static __always_inline uint32_t memo_hash(const struct walk *walk)
 #endif
 }
 
-/* Begins the walk at these registers. Returns false if the code can't be walked (32-bit). */
+/* Begins the walk at these registers. Returns false if the code can't be walked: ARM's 32-bit code.
+ */
 static __always_inline bool unwind_begin(struct walk *walk, const struct user_regs *regs)
 {
 	for (int i = 0; i < ARCH_REGS; i++)
@@ -329,6 +332,7 @@ static __always_inline bool unwind_begin(struct walk *walk, const struct user_re
 	walk->sp = regs->gpr[ARCH_SP];
 	walk->fp = regs->gpr[ARCH_FP];
 	walk->bx = regs->gpr[ARCH_BX];
+	walk->word_mask = regs->wide ? ~0ULL : 0xffffffffULL;
 	walk->memo = walk->level * MEMO_SLOTS + (memo_hash(walk) & (MEMO_SLOTS - 1));
 	walk->used = 0;
 	walk->context = 0;
@@ -336,7 +340,7 @@ static __always_inline bool unwind_begin(struct walk *walk, const struct user_re
 	walk->window_bytes = 0;
 	walk->span.start = walk->span.end = 0;
 	walk->row_known = 0;
-	return regs->wide;
+	return regs->wide || ARCH_WALKS_NARROW;
 }
 
 #define MEMO_READ 16 /* words read by one call; divides MEMO_WORDS */

@@ -32,7 +32,8 @@ static __always_inline void memo_begin(struct walk *walk)
 	memo->fp = walk->fp;
 	memo->bx = walk->bx;
 	memo->words_hash = 0;
-	memo->count = walk->sp & (ARCH_WORD - 1) ? MEMO_VOID : 0; /* distances are in words */
+	/* distances are in words of 64-bit code */
+	memo->count = walk->sp & (ARCH_WORD - 1) || walk_is_narrow(walk) ? MEMO_VOID : 0;
 }
 
 /* Makes the memo void: the walk read memory outside of the stack, or memory that isn't there. */

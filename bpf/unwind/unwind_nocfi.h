@@ -60,7 +60,7 @@ static __always_inline bool caller_on_top(struct walk *walk, struct caller *call
 	} else {
 		if (!read_word(walk, walk->sp, &caller->pc))
 			return false;
-		caller->sp += ARCH_WORD;
+		caller->sp += walk_word(walk);
 	}
 	if (!is_returned_to(walk, caller))
 		return false;
@@ -84,14 +84,15 @@ static __always_inline bool caller_on_top(struct walk *walk, struct caller *call
 static __always_inline bool caller_by_frame(struct walk *walk, bool keeps_frames,
 					    struct caller *caller)
 {
+	uint32_t word = walk_word(walk);
 	uint64_t target;
 
-	if (walk->fp < walk->sp || walk->fp & (ARCH_WORD - 1) ||
+	if (walk->fp < walk->sp || walk->fp & (word - 1) ||
 	    !read_word(walk, walk->fp, &caller->fp) ||
-	    !read_word(walk, walk->fp + ARCH_WORD, &caller->pc))
+	    !read_word(walk, walk->fp + word, &caller->pc))
 		return false;
 	caller->pc = arch_code_address(caller->pc);
-	caller->sp = walk->fp + 2 * ARCH_WORD;
+	caller->sp = walk->fp + 2 * word;
 	caller->known = WALK_FP | (ARCH_FRAME_TELLS_SP ? 0 : WALK_LOW_SP);
 	if (caller->pc == 0 && keeps_frames)
 		return true;
@@ -111,7 +112,7 @@ static __always_inline bool caller_of_entry(struct walk *walk, struct caller *ca
 	memo_void(walk);
 	if (read_user(walk->code, sizeof(walk->code), walk->pc))
 		return false;
-	place = arch_place(walk->code);
+	place = arch_place(walk->code, walk_is_narrow(walk));
 	if (place == PLACE_BODY)
 		return false;
 	caller->fp = walk->fp;
@@ -120,9 +121,9 @@ static __always_inline bool caller_of_entry(struct walk *walk, struct caller *ca
 		if (!read_word(walk, at, &caller->fp))
 			return false;
 		caller->known = WALK_FP;
-		at += ARCH_WORD;
+		at += walk_word(walk);
 	}
-	caller->sp = at + ARCH_WORD;
+	caller->sp = at + walk_word(walk);
 	return read_word(walk, at, &caller->pc) && is_returned_to(walk, caller);
 }
 
@@ -134,7 +135,7 @@ static __always_inline bool caller_of_end(struct walk *walk, struct caller *call
 
 	memo_void(walk);
 	if (!sp_is_known(walk) || read_user(walk->code, sizeof(walk->code), walk->pc) ||
-	    !arch_leaves(walk->code, &words))
+	    walk_is_narrow(walk) || !arch_leaves(walk->code, &words))
 		return false;
 	caller->fp = walk->fp;
 	caller->known = walk->known & WALK_FP;

@@ -52,9 +52,14 @@ static __always_inline bool read_word(struct walk *walk, uint64_t address, uint6
 {
 	if (!(address & (ARCH_WORD - 1)) && window_word(walk, address, word)) {
 		memo_note(walk, address, *word);
+		*word &= walk->word_mask;
 		return true;
 	}
 	memo_void(walk);
+	if (walk_is_narrow(walk)) {
+		*word = 0;
+		return read_user(word, sizeof(uint32_t), address) == 0;
+	}
 	return read_user(word, sizeof(*word), address) == 0;
 }
 

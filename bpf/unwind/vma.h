@@ -286,6 +286,7 @@ __noinline int vma_span(uint32_t level, uint64_t address)
 		return 1;
 	} else {
 		file_offset = 0;
+		key.bytes = walk_is_narrow(walk) ? VDSO_KEY_NARROW : 0;
 	}
 	file = bpf_map_lookup_elem(&known_files, &key);
 	if (!file)

@@ -24,6 +24,19 @@ static const struct cfi_machine machine_x86_64 = {
 	.link = CFI_NO_REGISTER,
 	.pc = 16,
 	.registers = 16,
+	.word = 8,
+};
+
+/* Source: System V ABI, Intel386 supplement, table 2.14. Rules have x86-64's numbers. */
+static const struct cfi_machine machine_i386 = {
+	.sp = 4,
+	.fp = 5,
+	.bx = CFI_BX_X86_64,
+	.link = CFI_NO_REGISTER,
+	.pc = 8,
+	.registers = 8,
+	.word = 4,
+	.numbers = (const uint8_t[]){0, 2, 1, CFI_BX_X86_64, 7, 6, 4, 5},
 };
 
 static const struct cfi_machine machine_arm64 = {
@@ -33,6 +46,7 @@ static const struct cfi_machine machine_arm64 = {
 	.link = 30,
 	.pc = CFI_NO_REGISTER,
 	.registers = 32,
+	.word = 8,
 	.negates_ra = true,
 };
 
@@ -217,7 +231,7 @@ static int read_one(struct cfi_reading *reading, int fd, bool debug)
 const struct cfi_machine *cfi_machine_of(const struct elf_image *image)
 {
 	if (!image->wide)
-		return NULL;
+		return image->machine == EM_386 ? &machine_i386 : NULL;
 	return image->machine == EM_X86_64    ? &machine_x86_64
 	       : image->machine == EM_AARCH64 ? &machine_arm64
 					      : NULL;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cfi/cfi_entry.h"
 
-#define ADDRESS_BYTES 8
-
 void cfi_cies_init(struct cfi_cies *cies, const struct cfi_section *section,
 		   const struct cfi_machine *machine)
 {
@@ -13,11 +11,20 @@ void cfi_cies_init(struct cfi_cies *cies, const struct cfi_section *section,
 		cies->kept[i].offset = 0;
 }
 
+/* Returns an encoding whose form says how many bytes a pointer has. */
+static uint8_t sized_encoding(const struct cfi_machine *machine, uint8_t encoding)
+{
+	bool is_word = (encoding & POINTER_FORM) == POINTER_WORD;
+
+	return is_word && machine->word == 4 ? encoding | POINTER_U32 : encoding;
+}
+
 /* Reads the augmentation, a letter each. An unknown letter ends the reading: the size of the
  * augmentation data is known, so the rest can be skipped. */
 static bool read_augmentation(struct dwarf_reader *reader, const char *letters, struct cfi_cie *cie)
 {
 	struct dwarf_reader more;
+	uint8_t encoding;
 
 	if (!letters[0])
 		return true;
@@ -31,10 +38,11 @@ static bool read_augmentation(struct dwarf_reader *reader, const char *letters, 
 	for (const char *letter = letters + 1; *letter && !reader->failed; letter++) {
 		switch (*letter) {
 		case 'R':
-			cie->encoding = dwarf_u8(&more);
+			cie->encoding = sized_encoding(cie->machine, dwarf_u8(&more));
 			break;
 		case 'P': /* the personality, for exceptions */
-			dwarf_form(&more, dwarf_u8(&more));
+			encoding = dwarf_u8(&more);
+			dwarf_form(&more, sized_encoding(cie->machine, encoding));
 			break;
 		case 'L':
 			dwarf_u8(&more);
@@ -59,13 +67,14 @@ static bool read_cie(const struct cfi_cies *cies, const struct cfi_entry *entry,
 	uint8_t version = dwarf_u8(&reader);
 	const char *letters = (const char *)reader.at;
 
-	*cie = (struct cfi_cie){.machine = cies->machine, .encoding = POINTER_WORD};
+	*cie = (struct cfi_cie){.machine = cies->machine,
+				.encoding = sized_encoding(cies->machine, POINTER_WORD)};
 	if (version != 1 && version != 3 && version != 4)
 		return false;
 	dwarf_skip(&reader, strnlen(letters, dwarf_left(&reader)) + 1);
 	if (reader.failed)
 		return false;
-	if (version == 4 && (dwarf_u8(&reader) != ADDRESS_BYTES || dwarf_u8(&reader) != 0))
+	if (version == 4 && (dwarf_u8(&reader) != cies->machine->word || dwarf_u8(&reader) != 0))
 		return false; /* other addresses, or segments */
 	cie->code_factor = dwarf_uleb(&reader);
 	cie->data_factor = dwarf_sleb(&reader);
@@ -102,6 +111,8 @@ bool cfi_function_read(const struct cfi_section *section, const struct cfi_cie *
 	uint64_t bytes;
 
 	function->start = dwarf_pointer(&reader, cie->encoding, &section->bases);
+	if (cie->machine->word == 4)
+		function->start &= UINT32_MAX;
 	bytes = dwarf_form(&reader, cie->encoding & POINTER_FORM);
 	if (cie->sized)
 		dwarf_skip(&reader, dwarf_uleb(&reader));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cfi/cfi_expression.h"
 
-#include "cfi/dwarf_reader.h"
+#include "cfi/cfi_program.h"
 
 /* Bytes. Every expression that is recognised is shorter; the bound is there because each row reads
  * its expressions again. */
@@ -138,11 +138,18 @@ bool cfi_expression_indexed(const struct cfi_expression *expression, struct cfi_
 	return read_addition(&reader, &address->post) && reader.at == reader.end;
 }
 
-bool cfi_expression_plt(const struct cfi_expression *expression, uint8_t *from)
+bool cfi_expression_plt(const struct cfi_expression *expression, const struct cfi_machine *machine,
+			uint8_t *from)
 {
-	/* breg7 (rsp) 8; breg16 (rip) 0; lit15; and; lit(from); ge; lit3; shl; plus */
-	static const uint8_t before[] = {OP_BREG0 + 7, 8, OP_BREG0 + 16, 0, OP_LIT0 + 15, OP_AND};
-	static const uint8_t after[] = {OP_GE, OP_LIT0 + 3, OP_SHL, OP_PLUS};
+	/* breg(sp) word; breg(pc) 0; lit15; and; lit(from); ge; lit(log2 of word); shl; plus */
+	const uint8_t before[] = {OP_BREG0 + (uint8_t)machine->sp,
+				  machine->word,
+				  OP_BREG0 + (uint8_t)machine->pc,
+				  0,
+				  OP_LIT0 + 15,
+				  OP_AND};
+	const uint8_t after[] = {OP_GE, OP_LIT0 + (uint8_t)__builtin_ctz(machine->word), OP_SHL,
+				 OP_PLUS};
 	const uint8_t *at = expression->at;
 
 	if (expression->bytes != sizeof(before) + 1 + sizeof(after) ||

@@ -31,6 +31,9 @@ bool cfi_expression_address(const struct cfi_expression *expression, struct cfi_
 bool cfi_expression_indexed(const struct cfi_expression *expression, struct cfi_address *address,
 			    uint8_t *index);
 
-/* Recognises sp + 8, and 8 more where pc % 16 >= *from: so linkers describe the entries of x86-64's
- * PLT. */
-bool cfi_expression_plt(const struct cfi_expression *expression, uint8_t *from);
+struct cfi_machine;
+
+/* Recognises sp and a word, and a word more where pc % 16 >= *from: so linkers describe the entries
+ * of x86's PLT. */
+bool cfi_expression_plt(const struct cfi_expression *expression, const struct cfi_machine *machine,
+			uint8_t *from);

@@ -21,8 +21,17 @@ struct cfi_machine {
 	uint64_t link;	   /* holds the return address by default; CFI_NO_REGISTER: none does */
 	uint64_t pc;	   /* the register that PLT expressions use */
 	uint8_t registers; /* number of general registers */
-	bool negates_ra;   /* the processor has DW_CFA_AARCH64_negate_ra_state */
+	uint8_t word;	   /* bytes of an address */
+	/* The numbers that rules have for these registers; NULL: the same. */
+	const uint8_t *numbers;
+	bool negates_ra; /* the processor has DW_CFA_AARCH64_negate_ra_state */
 };
+
+/* Returns the number that rules have for a general register of the machine. */
+static inline uint8_t cfi_number(const struct cfi_machine *machine, uint64_t reg)
+{
+	return machine->numbers ? machine->numbers[reg] : (uint8_t)reg;
+}
 
 struct elf_image;
 

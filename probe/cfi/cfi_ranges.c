@@ -8,8 +8,6 @@
 #include "base/grow.h"
 #include "cfi/cfi_entry.h"
 
-#define WORD 8
-
 struct start {
 	const struct cfi_machine *machine;
 	bool callable;
@@ -22,8 +20,9 @@ static int meet_row(void *arg, uint64_t address, const struct rule *rule)
 	bool pushed = start->machine->link == CFI_NO_REGISTER; /* the return address */
 
 	(void)address;
-	start->callable = rule->kind == RULE_CFA && rule->cfa_reg == start->machine->sp &&
-			  rule->cfa_offset == (pushed ? WORD : 0);
+	start->callable = rule->kind == RULE_CFA &&
+			  rule->cfa_reg == cfi_number(start->machine, start->machine->sp) &&
+			  rule->cfa_offset == (pushed ? start->machine->word : 0);
 	return 1;
 }
 

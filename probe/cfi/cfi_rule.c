@@ -83,8 +83,9 @@ static bool is_plt(const struct cfi_cie *cie, const struct cfi_state *state, uin
 
 	return cie->machine->pc != CFI_NO_REGISTER && !cie->signal &&
 	       state->saved[CFI_SP].how == CFI_UNSPECIFIED && ra->how == CFI_OFFSET &&
-	       ra->number == -8 && (fp->how == CFI_UNSPECIFIED || fp->how == CFI_SAME) &&
-	       cfi_expression_plt(&state->cfa, from);
+	       ra->number == -cie->machine->word &&
+	       (fp->how == CFI_UNSPECIFIED || fp->how == CFI_SAME) &&
+	       cfi_expression_plt(&state->cfa, cie->machine, from);
 }
 
 /* Sets the rule's CFA; returns false if no rule can express the CFA, and *rule says so. */
@@ -114,6 +115,18 @@ static bool set_cfa(const struct cfi_machine *machine, const struct cfi_state *s
 	return false;
 }
 
+/* Translates the rule's registers into the numbers that rules have. */
+static void number_registers(const struct cfi_machine *machine, struct rule *rule)
+{
+	if (rule->kind != RULE_CFA)
+		return;
+	rule->cfa_reg = cfi_number(machine, rule->cfa_reg);
+	if (rule->cfa_index)
+		rule->cfa_index = cfi_number(machine, rule->cfa_index);
+	if (rule->ra.kind == SAVED_LOST)
+		rule->ra.reg = cfi_number(machine, rule->ra.reg);
+}
+
 void cfi_rule(const struct cfi_cie *cie, const struct cfi_state *state, struct rule *rule)
 {
 	uint8_t from;
@@ -140,4 +153,5 @@ void cfi_rule(const struct cfi_cie *cie, const struct cfi_state *state, struct r
 	if (!set_ra(cie->machine, &state->saved[CFI_RA], rule, &rule->ra) ||
 	    (rule->cfa_index && rule->ra.kind == SAVED_LOST))
 		set_unsupported(rule, UNSUPPORTED_RA);
+	number_registers(cie->machine, rule);
 }

@@ -82,16 +82,30 @@ static int inflate_into(z_stream *stream, int fd, uint64_t offset, uint64_t byte
 	return status == Z_OK || status == Z_STREAM_END ? 0 : -EBADMSG;
 }
 
-static int read_deflated(struct cfi_section *section, int fd, const struct elf_extent *extent)
+/* Reads the head of a compressed section. Returns its bytes, or a negative errno. */
+static int read_head(int fd, const struct elf_extent *extent, bool wide, Elf64_Chdr *head)
+{
+	size_t bytes = wide ? sizeof(*head) : sizeof(Elf32_Chdr);
+	Elf32_Chdr narrow;
+
+	if (extent->bytes < bytes)
+		return -EBADMSG;
+	int r = elf_pread(fd, wide ? (void *)head : &narrow, bytes, extent->offset);
+	if (r == 0 && !wide)
+		*head = (Elf64_Chdr){.ch_type = narrow.ch_type, .ch_size = narrow.ch_size};
+	return r < 0 ? r : (int)bytes;
+}
+
+static int read_deflated(struct cfi_section *section, int fd, const struct elf_extent *extent,
+			 bool wide)
 {
 	z_stream stream = {0};
 	Elf64_Chdr head;
+	int r = read_head(fd, extent, wide, &head);
 
-	if (extent->bytes < sizeof(head))
-		return -EBADMSG;
-	int r = elf_pread(fd, &head, sizeof(head), extent->offset);
 	if (r < 0)
 		return r;
+	uint64_t from = (uint64_t)r;
 	if (head.ch_type != ELFCOMPRESS_ZLIB || !head.ch_size)
 		return -EBADMSG;
 	if (head.ch_size > INFLATED_MAX || extent->bytes > CFI_BYTES_MAX)
@@ -101,7 +115,7 @@ static int read_deflated(struct cfi_section *section, int fd, const struct elf_e
 		return -ENOMEM;
 	stream.next_out = section->bytes;
 	stream.avail_out = (unsigned)head.ch_size;
-	r = inflate_into(&stream, fd, extent->offset + sizeof(head), extent->bytes - sizeof(head));
+	r = inflate_into(&stream, fd, extent->offset + from, extent->bytes - from);
 	section->count = stream.total_out;
 	inflateEnd(&stream);
 	return r;
@@ -120,7 +134,7 @@ int cfi_section_read(struct cfi_section *section, int fd, const struct elf_image
 		return r;
 	if (!extent.bytes)
 		return -ENOENT;
-	r = debug && frames->debug_frame_deflated ? read_deflated(section, fd, &extent)
+	r = debug && frames->debug_frame_deflated ? read_deflated(section, fd, &extent, image->wide)
 						  : read_plain(section, fd, &extent);
 	if (r < 0) {
 		cfi_section_done(section);

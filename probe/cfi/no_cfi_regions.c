@@ -42,6 +42,17 @@ static size_t count_x86_64(const uint8_t *bytes, size_t count)
 	return found;
 }
 
+/* Counts push ebp; mov ebp, esp. */
+static size_t count_i386(const uint8_t *bytes, size_t count)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i + 3 <= count; i++)
+		found += bytes[i] == 0x55 && ((bytes[i + 1] == 0x89 && bytes[i + 2] == 0xe5) ||
+					      (bytes[i + 1] == 0x8b && bytes[i + 2] == 0xec));
+	return found;
+}
+
 /* Counts stp x29, x30, [sp, #n]! */
 static size_t count_arm64(const uint8_t *bytes, size_t count)
 {
@@ -68,6 +79,7 @@ static bool keeps_frames(struct gaps *gaps, uint64_t offset, uint64_t bytes)
 		if (gaps->error < 0)
 			return false;
 		found += gaps->image->machine == EM_AARCH64 ? count_arm64(gaps->bytes, count)
+			 : gaps->image->machine == EM_386   ? count_i386(gaps->bytes, count)
 							    : count_x86_64(gaps->bytes, count);
 		looked += count;
 	}

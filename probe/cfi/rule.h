@@ -16,7 +16,7 @@ enum rule_kind {
 	RULE_FRAMES, /* no CFI for this code, but the code keeps frame pointers
 			(cfi/no_cfi_regions.h) */
 	RULE_END,    /* no caller: the return address is undefined */
-	RULE_PLT,    /* CFA = sp + 8, and 8 more where pc % 16 >= plt_from */
+	RULE_PLT,    /* CFA = sp and a word, and one more where pc % 16 >= plt_from */
 	RULE_UNSUPPORTED,
 	RULE_CFA,
 };
@@ -47,7 +47,7 @@ struct rule {
 
 	/* RULE_CFA: CFA = cfa_reg + cfa_offset, or, with cfa_deref,
 	 * *(cfa_reg + cfa_offset + 8 * cfa_index) + cfa_post */
-	uint8_t cfa_reg;   /* DWARF number */
+	uint8_t cfa_reg;   /* DWARF number; of i386, that of x86-64 */
 	uint8_t cfa_index; /* DWARF number; 0: none, as where a register has the return address */
 	bool cfa_deref;
 	bool signal; /* the caller was interrupted: its pc is no return address */

@@ -6,15 +6,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "file/vdso.h"
 #include "proc/maps.h"
 
 #define FILES_MAX	 65536
-#define VDSO_MAX	 65536
 #define NO_DEBUGGING_DIR 0
 
 int symbol_files_new(struct symbol_files **ret, struct worker *worker)
@@ -57,6 +55,7 @@ void symbol_files_free(struct symbol_files *files)
 	shares_free(files->room);
 	shares_free(files->late_room);
 	symbol_file_unref(files->vdso);
+	symbol_file_unref(files->vdso_narrow);
 	symbol_file_unref(files->left_out);
 	files_free_perfmaps(files);
 	free(files);
@@ -185,20 +184,15 @@ struct symbol_file *symbol_files_again(struct symbol_file *before, int *fd, cons
 	return symbol_file_ref(before);
 }
 
-/* Makes a file of the vDSO, which lies in our own memory as in every process's. The vDSO's length
- * is the end of its section table, which every linker puts last. */
-static struct symbol_file *make_vdso(struct worker *worker)
+static struct symbol_file *make_vdso(struct worker *worker, bool narrow)
 {
-	const Elf64_Ehdr *image = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR); // NOLINT
 	struct symbol_file *file = file_new("[vdso]", NULL);
 
-	if (!image || !file)
+	if (!file)
 		return file;
 	file->error = -ENOENT;
-	uint64_t bytes = image->e_shoff + (uint64_t)image->e_shnum * image->e_shentsize;
-	_cleanup_close_ int fd = memfd_create("vdso", MFD_CLOEXEC);
-	if (fd < 0 || bytes > VDSO_MAX || write(fd, image, bytes) != (ssize_t)bytes ||
-	    fstat(fd, &file->stat) < 0 || !fd_budget_take())
+	_cleanup_close_ int fd = vdso_open(narrow);
+	if (fd < 0 || fstat(fd, &file->stat) < 0 || !fd_budget_take())
 		return file;
 	file->worker = worker;
 	hold_fd(file, &fd);
@@ -209,11 +203,15 @@ static struct symbol_file *make_vdso(struct worker *worker)
 	return file;
 }
 
-struct symbol_file *symbol_files_vdso(struct symbol_files *files)
+struct symbol_file *symbol_files_vdso(struct symbol_files *files, bool narrow)
 {
-	if (!files->vdso)
-		files->vdso = make_vdso(files->worker);
-	return files->vdso ? symbol_file_ref(files->vdso) : NULL;
+	struct symbol_file **file = narrow ? &files->vdso_narrow : &files->vdso;
+
+	if (!*file)
+		*file = make_vdso(files->worker, narrow);
+	if (narrow && *file)
+		(*file)->is_narrow_vdso = true;
+	return *file ? symbol_file_ref(*file) : NULL;
 }
 
 struct symbol_file *symbol_files_left_out(struct symbol_files *files)

@@ -45,6 +45,7 @@ struct symbol_file {
 	bool lacks_lines;	/* the file has no debug information */
 	struct demangling demangling;
 	bool is_read; /* a job is reading the file */
+	bool is_narrow_vdso;
 
 	/* of a round */
 	struct native_function *wanted; /* only the offsets are set */
@@ -56,7 +57,7 @@ struct symbol_file {
 struct symbol_files {
 	struct worker *worker;
 	struct map *by_id; /* file_id -> struct symbol_file *, each with a reference */
-	struct symbol_file *vdso, *left_out;
+	struct symbol_file *vdso, *vdso_narrow, *left_out;
 	uint64_t uses; /* counts uses of files, as a clock */
 	struct symbol_files_stats stats;
 	struct hung_fs hung;

@@ -160,6 +160,11 @@ bool symbol_file_is_vdso(const struct symbol_file *file)
 	return strcmp(file->path, "[vdso]") == 0;
 }
 
+bool symbol_file_is_narrow_vdso(const struct symbol_file *file)
+{
+	return file->is_narrow_vdso;
+}
+
 void symbol_file_stat(const struct symbol_file *file, struct stat *stat)
 {
 	*stat = file->stat;

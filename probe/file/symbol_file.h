@@ -72,8 +72,9 @@ struct symbol_file *symbol_file_nameless(const char *path);
 /* Returns the one file without functions that stands for all mappings that were too many. */
 struct symbol_file *symbol_files_left_out(struct symbol_files *files);
 
-/* Returns this kernel's vDSO, the same for all 64-bit processes. */
-struct symbol_file *symbol_files_vdso(struct symbol_files *files);
+/* Returns this kernel's vDSO, the same for all 64-bit processes, or for all 32-bit ones (narrow).
+ */
+struct symbol_file *symbol_files_vdso(struct symbol_files *files, bool narrow);
 
 struct symbol_file *symbol_file_ref(struct symbol_file *file);
 void symbol_file_unref(struct symbol_file *file);
@@ -142,6 +143,7 @@ const char *symbol_file_module(const struct symbol_file *file);
  */
 bool symbol_file_is_everyones(const struct symbol_file *file);
 bool symbol_file_is_vdso(const struct symbol_file *file);
+bool symbol_file_is_narrow_vdso(const struct symbol_file *file);
 void symbol_file_stat(const struct symbol_file *file, struct stat *stat);
 
 /* Returns whether the file is memory for code made at run time (a memfd that is no ELF file). */

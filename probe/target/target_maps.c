@@ -33,6 +33,13 @@ static uint64_t whose_reading(const struct opened *opened, uint64_t mapping)
 	return opened->owner_is_told ? job_of(opened->stat.st_uid, root) : mapping;
 }
 
+/* Returns whether the process is a 32-bit one: it has no code above 4 GiB. (A 64-bit one has the
+ * vDSO there, or what it moved that from.) */
+static bool is_narrow(const struct maps *maps)
+{
+	return maps->count && maps->mappings[maps->count - 1].end <= UINT64_C(1) << 32;
+}
+
 struct symbol_file *target_file_of(struct targets *targets, struct inspection *e, size_t i,
 				   struct symbol_root *root, struct symbol_file **files,
 				   const struct address_space *space)
@@ -41,7 +48,7 @@ struct symbol_file *target_file_of(struct targets *targets, struct inspection *e
 	struct opened *opened = &e->opened[i];
 
 	if (mapping->kind == MAPPING_VDSO)
-		return symbol_files_vdso(targets->files);
+		return symbol_files_vdso(targets->files, is_narrow(&e->maps));
 	if (mapping->kind != MAPPING_FILE)
 		return NULL;
 	if (opened->same != i)

@@ -15,9 +15,9 @@
 
 struct packer {
 	const struct row_format *format;
-	uint64_t low, next;  /* addresses: of the first block; the lowest that may come */
-	uint64_t rows, seed; /* of the hash tables: the file's author can't know the seed */
-	bool tracks_bx, x86_64;
+	uint64_t low, next;	/* addresses: of the first block; the lowest that may come */
+	uint64_t rows, seed;	/* of the hash tables: the file's author can't know the seed */
+	bool tracks_bx, has_bx; /* has_bx: the processor has the register */
 
 	uint32_t *words; /* the index, then blocks */
 	size_t count, room;
@@ -80,13 +80,13 @@ int packer_new(struct packer **ret, const struct elf_image *elf, bool tracks_bx)
 
 	if (!packer)
 		return -ENOMEM;
-	if (!format || !elf->wide)
+	if (!format || elf->wide == format->narrow)
 		return -ENOENT;
 	int r = find_blocks(packer, elf);
 	if (r < 0)
 		return r;
 	packer->format = format;
-	packer->x86_64 = elf->machine == EM_X86_64;
+	packer->has_bx = elf->machine == EM_X86_64 || elf->machine == EM_386;
 	packer->tracks_bx = tracks_bx;
 	packer->seed = hash_seed();
 	packer->open = NO_BLOCK;
@@ -235,7 +235,7 @@ static int pack_rule(struct packer *packer, const struct rule *rule, uint32_t *r
 {
 	struct rule plain;
 
-	if (packer->x86_64 && !packer->tracks_bx && rule->kind == RULE_CFA) {
+	if (packer->has_bx && !packer->tracks_bx && rule->kind == RULE_CFA) {
 		if (rule->cfa_reg == CFI_BX_X86_64)
 			return PACKER_WANTS_BX;
 		plain = *rule;

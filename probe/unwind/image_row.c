@@ -10,8 +10,12 @@ const struct row_format *row_format_of(uint16_t machine)
 {
 	static const struct row_format x86_64 = {.sp = 7, .fp = 6};
 	static const struct row_format arm64 = {.sp = 31, .fp = 29, .link = 30};
+	static const struct row_format i386 = {.sp = 7, .fp = 6, .narrow = true}; /* cfi/cfi.c */
 
-	return machine == EM_X86_64 ? &x86_64 : machine == EM_AARCH64 ? &arm64 : NULL;
+	return machine == EM_X86_64    ? &x86_64
+	       : machine == EM_AARCH64 ? &arm64
+	       : machine == EM_386     ? &i386
+				       : NULL;
 }
 
 static uint32_t pack_special(enum row_special what, uint32_t more)
@@ -74,7 +78,7 @@ bool row_pack(const struct row_format *format, const struct rule *rule, uint32_t
 	case RULE_CFA:
 		break;
 	}
-	return pack_cfa(format, rule, row);
+	return !format->narrow && pack_cfa(format, rule, row);
 }
 
 static void unpack_special(uint32_t payload, struct rule *rule)

@@ -9,6 +9,7 @@
 struct row_format {
 	uint8_t sp, fp;
 	uint8_t link; /* 0: the return address is always in memory */
+	bool narrow;  /* rows count in words of 64-bit code: 32-bit code has rules instead */
 };
 
 /* Returns the format for an e_machine; NULL if the processor is unknown. */

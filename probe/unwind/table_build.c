@@ -12,9 +12,11 @@
 #define SWEEPS_MAX 64
 
 #if defined(__aarch64__)
-#define MACHINE EM_AARCH64
+#define MACHINE	       EM_AARCH64
+#define MACHINE_NARROW EM_AARCH64 /* 32-bit code isn't walked */
 #else
-#define MACHINE EM_X86_64
+#define MACHINE	       EM_X86_64
+#define MACHINE_NARROW EM_386 /* of 32-bit processes */
 #endif
 
 #define TELL_NS (10 * NS_PER_MS)
@@ -73,7 +75,7 @@ static int read_file(struct build *build)
 	}
 	if (r < 0)
 		return r;
-	if (build->image.machine != MACHINE)
+	if (build->image.machine != MACHINE && build->image.machine != MACHINE_NARROW)
 		return -ENOEXEC;			/* not for this processor */
 	return open_request_check(&build->opening, fd); /* somebody may have written meanwhile */
 }

@@ -29,8 +29,10 @@ static bool key_of(struct table *table, struct known_file_key *key)
 	*key = (struct known_file_key){0};
 	if (!choose_file(table))
 		return false;
-	if (symbol_file_is_vdso(table->shown))
+	if (symbol_file_is_vdso(table->shown)) {
+		key->bytes = symbol_file_is_narrow_vdso(table->shown) ? VDSO_KEY_NARROW : 0;
 		return true;
+	}
 	symbol_file_stat(table->shown, &stat);
 	*key = (struct known_file_key){
 		.inode = stat.st_ino,

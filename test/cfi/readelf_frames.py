@@ -4,17 +4,26 @@ import re
 import struct
 import subprocess
 
-X86_64, ARM64 = 62, 183
+X86_64, ARM64, I386 = 62, 183, 3
 PADDING = 16
 NAMES = {
     X86_64: {n: i for i, n in enumerate(
         'rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15'.split())},
     ARM64: {**{'x%d' % i: i for i in range(31)}, 'sp': 31},
+    # by x86-64's numbers, as rules have them
+    I386: {n: i for i, n in enumerate('eax edx ecx ebx esi edi ebp esp'.split())},
 }
-FP = {X86_64: 6, ARM64: 29}
-RA = {X86_64: 16, ARM64: 30}
-SP = {X86_64: 'rsp', ARM64: 'sp'}
-BX = {X86_64: 3, ARM64: -1}
+I386_ORDER = 'eax ecx edx ebx esp ebp esi edi'.split()
+FP = {X86_64: 6, ARM64: 29, I386: 5}
+RA = {X86_64: 16, ARM64: 30, I386: 8}
+SP = {X86_64: 'rsp', ARM64: 'sp', I386: 'esp'}
+BX = {X86_64: 3, ARM64: -1, I386: 3}
+FOLLOWED = {X86_64: ('rbp', 'rbx'), ARM64: ('x29', None), I386: ('ebp', 'ebx')}
+WORD = {X86_64: 8, ARM64: 8, I386: 4}
+PLT = {
+    X86_64: ['breg7 (rsp): 8', 'breg16 (rip): 0', 'lit15', 'and', None, 'ge', 'lit3', 'shl', 'plus'],
+    I386: ['breg4 (esp): 4', 'breg8 (eip): 0', 'lit15', 'and', None, 'ge', 'lit2', 'shl', 'plus'],
+}
 
 
 class Elf:
@@ -24,18 +33,21 @@ class Elf:
         self.machine, self.segments = 0, []
         with open(path, 'rb') as file:
             head = file.read(64)
-            if len(head) < 64 or head[:6] != b'\x7fELF\x02\x01':
+            if len(head) < 64 or head[:6] not in (b'\x7fELF\x02\x01', b'\x7fELF\x01\x01'):
                 return
+            wide = head[4] == 2
             self.type, machine = struct.unpack_from('<HH', head, 16)
-            phoff, = struct.unpack_from('<Q', head, 32)
-            size, count = struct.unpack_from('<HH', head, 54)
-            if count == 0 or size != 56 or machine not in NAMES:
+            phoff, = struct.unpack_from('<Q' if wide else '<I', head, 32 if wide else 28)
+            size, count = struct.unpack_from('<HH', head, 54 if wide else 42)
+            if count == 0 or size != (56 if wide else 32) or wide != (machine != I386) or machine not in NAMES:
                 return
             file.seek(phoff)
             table = file.read(size * count)
             for i in range(len(table) // size):
-                kind, flags, _, address, _, bytes_, _, _ = struct.unpack_from('<IIQQQQQQ', table,
-                                                                              i * size)
+                if wide:
+                    kind, flags, _, address, _, bytes_, _, _ = struct.unpack_from('<IIQQQQQQ', table, i * size)
+                else:
+                    kind, _, address, _, bytes_, _, flags, _ = struct.unpack_from('<IIIIIIII', table, i * size)
                 if kind == 1 and flags & 1:
                     self.segments.append((address, address + bytes_))
             self.machine = machine
@@ -82,7 +94,7 @@ def sections_of(path, what):
 def read_interp(lines, machine):
     """FDEs, and CIEs {offset: (augmentation, row)}."""
     fdes, cies, entry, columns = [], {}, None, []
-    fp, bx = ('rbp', 'rbx') if machine == X86_64 else ('x29', None)
+    fp, bx = FOLLOWED[machine]
     link, sp = 'ra', SP[machine]
     for line in lines:
         if line[:1] not in '0123456789abcdef ' or line == '\n':
@@ -152,9 +164,9 @@ def indexed_of(expression):
     return match and '*(r%d%+d+8*r%d)%+d' % tuple(map(int, match.groups()))
 
 
-def plt_of(expression):
+def plt_of(expression, machine):
     ops = tokens(expression)
-    shape = ['breg7 (rsp): 8', 'breg16 (rip): 0', 'lit15', 'and', None, 'ge', 'lit3', 'shl', 'plus']
+    shape = PLT.get(machine, [])
     if len(ops) != len(shape) or any(s and s != o for s, o in zip(shape, ops)):
         return None
     return ops[4].replace('lit', '')
@@ -238,6 +250,16 @@ class Describer:
     def __init__(self, machine):
         self.names, self.machine, self.known = NAMES[machine], machine, {}
 
+    def number(self, reg):
+        """The number that rules have for a register."""
+        if self.machine != I386:
+            return reg
+        return self.names[I386_ORDER[reg]] if reg < len(I386_ORDER) else reg
+
+    def address_of(self, expression):
+        address = address_of(expression)
+        return address and (self.number(address[0]), *address[1:])
+
     def saved(self, word, look, cfa_reg, is_ra):
         if look == 'undefined':
             return 'lost'
@@ -246,23 +268,24 @@ class Describer:
         if word.startswith('c'):
             return word
         if word == 'exp' and look:
-            address = address_of(look)
+            address = self.address_of(look)
             if address and not address[2] and address[0] == cfa_reg:
                 return 'a%+d' % address[1]
         if is_ra:
-            return word if REG.fullmatch(word) else 'bad'
+            reg = REG.fullmatch(word)
+            return 'r%d' % self.number(int(reg.group(1))) if reg else 'bad'
         return 'lost'
 
     def row(self, cfa, fp, ra, bx, sp, signal, look):
-        if look.get(1) == 'undefined' or (ra == 'u' and self.machine == X86_64):
+        if look.get(1) == 'undefined' or (ra == 'u' and self.machine != ARM64):
             return 'end'
         if cfa == 'exp':
-            plain = fp in 'us' and ra == 'c-8' and not signal
+            plain = fp in 'us' and ra == 'c-%d' % WORD[self.machine] and not signal
             expression = look.get('cfa', '')
-            plt = plt_of(expression)
+            plt = plt_of(expression, self.machine)
             if plt and plain:
                 return 'plt' + plt
-            address, where = address_of(expression), indexed_of(expression)
+            address, where = self.address_of(expression), indexed_of(expression)
             if not address and not where:
                 return 'unsupported:cfa-expression'
             reg, offset, deref, post = address or (int(REG.search(where).group(1)), 0, 0, 0)

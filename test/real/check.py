@@ -74,6 +74,18 @@ def installed(*argv):
     return list(argv) if shutil.which(argv[0]) else None
 
 
+def narrow(work):
+    """The C program as a 32-bit one, which needs nothing of the compiler's own library."""
+    files = [subprocess.run(["gcc", "-m32", f"-print-file-name={name}"], text=True, stdout=subprocess.PIPE,
+                            check=True).stdout.strip() for name in ("Scrt1.o", "crti.o", "crtn.o")]  # fmt: skip
+    if not files[0].startswith("/"):
+        return None
+    (work / "narrow.c").write_text(C_SOURCE)
+    subprocess.run(["gcc", "-m32", "-O2", "-nostdlib", "-o", work / "narrow", *files[:2], work / "narrow.c", "-lc",
+                    files[2]], check=True)  # fmt: skip
+    return [str(work / "narrow")]
+
+
 def llvm_jit(work):
     source, code = work / "jit.c", work / "jit.ll"
     source.write_text(C_SOURCE)
@@ -109,6 +121,7 @@ def chromium(work):
 
 PROGRAMS = {
     "C, glibc": (lambda w: program(w, "plain", C_SOURCE, "gcc"), "gcc"),
+    "C, 32-bit": (narrow, "libc6-dev-i386"),
     "C, musl static": (lambda w: program(w, "musl_static", C_SOURCE, "musl-gcc", "-static"), "musl-tools"),
     "the same, stripped": (lambda w: program(w, "musl_bare", C_SOURCE, "musl-gcc", "-static", "-s"), "musl-tools"),
     "C, musl": (lambda w: program(w, "musl", C_SOURCE, "musl-gcc", "-g0"), "musl-tools"),

@@ -40,12 +40,14 @@ SANITIZER_REPORT = re.compile(r"ERROR: (Address|Leak)Sanitizer|runtime error:")
 
 def program(name):
     """A test program's path. Without the compilers of Rust and of Go there is no rustnames, and none
-    of Go's, and that is a skip."""
+    of Go's, without the C library of 32-bit programs none of these, and that is a skip."""
     path = PROGRAMS / name
     if not path.exists() and name == "rustnames":
         pytest.skip("rustnames was not built: no rustc")
     if not path.exists() and name.startswith("go"):
         pytest.skip(f"{name} was not built: no go")
+    if not path.exists() and name.startswith("narrow_"):
+        pytest.skip(f"{name} was not built: no C library of 32-bit programs")
     assert path.exists(), f"{path} is missing: run `make` first"
     return path
 

@@ -229,9 +229,10 @@ def test_a_depth_that_is_too_small_cuts_the_stack_and_keeps_its_weight(profiler,
     assert {s.frames.count("dig") for s in seen.stacks("nap_10ms")} <= set(range(10, 16))
 
 
-def test_a_depth_that_is_enough_has_all_of_it(profiler, start):
-    target = ready(start, "naps_bare", "-d", 200, "10ms:20")
-    profile_offcpu(profiler, "^naps")
+@pytest.mark.parametrize("name", ["naps_bare", "narrow_naps"])
+def test_a_depth_that_is_enough_has_all_of_it(profiler, start, name):
+    target = ready(start, name, "-d", 200, "10ms:20")
+    profile_offcpu(profiler, f"^{name}")
     truth = go(target)["nap_10ms"]
     seen = Seen(profiler)
     seen.assert_holds(truth, "main", *["dig"] * 200, "nap_10ms")

@@ -15,6 +15,7 @@ FILES = {
     "libstdc++.so.6": "exceptions",
     "libm.so.6": "realigned stacks",
 }
+NARROW = ["libc.so.6", "ld-linux.so.2", "libm.so.6"]  # of 32-bit programs
 PROGRAMS = ["bash", "redis-server", "perl"]
 
 
@@ -25,6 +26,7 @@ def found():
             if os.path.isfile(path):
                 yield path
                 break
+    yield from (path for name in NARROW if os.path.isfile(path := os.path.realpath(os.path.join("/usr/lib32", name))))
     for name in PROGRAMS:
         path = os.path.realpath(os.path.join("/usr/bin", name))
         if os.path.isfile(path):

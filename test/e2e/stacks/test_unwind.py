@@ -12,16 +12,22 @@ from whole import (ENOUGH, HZ, assert_chain, assert_whole, chain, is_kernel, pro
                    user_frames)  # fmt: skip
 
 
+# Of 64-bit and of 32-bit programs.
+WIDTHS = pytest.mark.parametrize("width", ["", "narrow_"], ids=["wide", "narrow"])
+
+
 # 996 below main, main and the three functions of the C library before it: a thousand.
 @pytest.mark.parametrize("depth", [pytest.param(20, marks=pytest.mark.quick), 150, 500, 996])
-def test_a_chain_of_known_depth_shows_every_frame_in_order(profiler, start, depth):
-    profile = run(profiler, start, "chain", depth, 2)
+@WIDTHS
+def test_a_chain_of_known_depth_shows_every_frame_in_order(profiler, start, width, depth):
+    profile = run(profiler, start, width + "chain", depth, 2)
     assert_chain(profile, depth)
     assert_whole(profiler, profile, *chain(depth))
 
 
-def test_system_calls_in_a_chain_show_every_frame_in_order(profiler, start):
-    profile = run(profiler, start, "chain", 50, 2, "ticks")
+@WIDTHS
+def test_system_calls_in_a_chain_show_every_frame_in_order(profiler, start, width):
+    profile = run(profiler, start, width + "chain", 50, 2, "ticks")
     assert_chain(profile, 50)
     assert_whole(profiler, profile, *chain(50))
     assert any(is_kernel(frame) for frame in profile.frames())
@@ -66,15 +72,17 @@ def test_the_caller_of_a_leaf_without_a_frame_is_there(profiler, start, what, cf
     assert_whole(profiler, profile, "main", "a", "b", f"{what}_{cfi}")
 
 
-def test_frames_of_every_kind_are_walked(profiler, start):
-    profile = run(profiler, start, "frames", 2)
+@WIDTHS
+def test_frames_of_every_kind_are_walked(profiler, start, width):
+    profile = run(profiler, start, width + "frames", 2)
     assert_whole(profiler, profile, "main", "vla_frame", "many_arguments", "big_frame",
                  "drap_frame", "aligned_frame", "bottom")  # fmt: skip
 
 
+@WIDTHS
 @pytest.mark.parametrize("how", ["fault", "timer"])
-def test_a_handler_on_a_stack_of_its_own_shows_both_sides(profiler, start, how):
-    profile = run(profiler, start, "altstack", how, 2)
+def test_a_handler_on_a_stack_of_its_own_shows_both_sides(profiler, start, width, how):
+    profile = run(profiler, start, width + "altstack", how, 2)
     assert_whole(profiler, profile)
     handled = 0
     interrupted = ["main", "outer", "victim"] + ["forbidden"] * (how == "fault")
@@ -96,8 +104,9 @@ def test_a_handler_on_a_stack_of_its_own_shows_both_sides(profiler, start, how):
     assert handled >= 0.98 * sum(s.value for s in profile.stacks if s.has("handler_work"))
 
 
-def test_threads_of_both_makes_reach_where_they_began(profiler, start):
-    profile = run(profiler, start, "strands", 1)
+@WIDTHS
+def test_threads_of_both_makes_reach_where_they_began(profiler, start, width):
+    profile = run(profiler, start, width + "strands", 1)
     assert_whole(profiler, profile)
     assert share(profile, "run", "thread_work") >= 0.45
     assert share(profile, "run_cloned", "clone_work") >= 0.45

@@ -36,12 +36,14 @@ LEVEL static void handler(int number, siginfo_t *info, void *context)
 	at->uc_mcontext.gregs[REG_RIP] += 2;
 #elif defined(__aarch64__)
 	at->uc_mcontext.pc += 4;
+#elif defined(__i386__)
+	at->uc_mcontext.gregs[REG_EIP] += 2;
 #endif
 }
 
 void forbidden(void);
 __asm__(".text\n.p2align 4\n.type forbidden, %function\nforbidden:\n.cfi_startproc\n"
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 	"ud2\nret\n"
 #elif defined(__aarch64__)
 	"udf #0\nret\n"

@@ -20,6 +20,8 @@ BURN_INLINE void use_frame_register(void)
 	__asm__ volatile("xor $0x5a5a, %%rbp" : : : "rbp");
 #elif defined(__aarch64__)
 	__asm__ volatile("eor x29, x29, #0xff" : : : "x29");
+#elif defined(__i386__)
+	__asm__ volatile("xor $0x5a5a, %%ebp" : : : "ebp");
 #endif
 }
 
@@ -38,6 +40,8 @@ BURN_INLINE long call_kernel(long number, const void *arg)
 	register long x1 __asm__("x1") = 0;
 	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1) : "memory");
 	r = x0;
+#elif defined(__i386__)
+	__asm__ volatile("int $0x80" : "=a"(r) : "a"(number), "b"(arg), "c"(0L) : "memory");
 #endif
 	return r;
 }

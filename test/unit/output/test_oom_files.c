@@ -261,7 +261,7 @@ static int use_tables_of(struct worker *worker, struct arena *arena)
 		r = symbol_files_new(&files, worker);
 	if (r == 0) {
 		tables_set_arena(tables, arena);
-		struct symbol_file *vdso = symbol_files_vdso(files);
+		struct symbol_file *vdso = symbol_files_vdso(files, false);
 
 		table[0] = tables_get(tables, file, &place);
 		table[1] = vdso ? tables_get(tables, vdso, &place) : NULL;

@@ -255,7 +255,7 @@ static void the_vdso_is_a_file_like_others(void **state)
 
 	(void)state;
 	scene_make(&scene, 4);
-	struct symbol_file *file = symbol_files_vdso(scene.files);
+	struct symbol_file *file = symbol_files_vdso(scene.files, false);
 	assert_non_null(file);
 	struct table *table = tables_get(scene.tables, file, &place);
 	assert_true(table_is_pending(table));

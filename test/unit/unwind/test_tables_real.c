@@ -20,7 +20,7 @@ static struct symbol_file *file_of(const struct scene *scene, const struct mappi
 	int fd = -1;
 
 	if (mapping->kind == MAPPING_VDSO)
-		return symbol_files_vdso(scene->files);
+		return symbol_files_vdso(scene->files, false);
 	if (mapping->kind != MAPPING_FILE || lstat(mapping->path, &stat) < 0)
 		return NULL;
 	return symbol_files_get(scene->files, &fd, &stat, mapping->path,

@@ -393,14 +393,6 @@ static void a_buffer_that_the_kernel_filled_cuts_the_walk(void **state)
 	assert_int_equal(maker.walk->head.words_count, NATIVE_WORDS_MAX);
 }
 
-static void code_that_is_not_64_bit_is_not_walked(void **state)
-{
-	(void)state;
-	make_process(LEAF_ROW);
-	maker.regs.wide = false;
-	assert_false(unwind_begin(maker.walk, &maker.regs));
-}
-
 int main(void)
 {
 #define WALK(test) cmocka_unit_test_teardown(test, process_end)
@@ -429,7 +421,6 @@ int main(void)
 		WALK(a_stack_that_cannot_be_read_ends_the_walk),
 		WALK(frames_deeper_than_are_walked_are_cut),
 		WALK(a_buffer_that_the_kernel_filled_cuts_the_walk),
-		WALK(code_that_is_not_64_bit_is_not_walked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

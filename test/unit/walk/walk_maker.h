@@ -19,6 +19,7 @@
 #define MAKER_SPANS   16 /* word of the arena where the spans begin */
 #define MAKER_TABLE   4096
 #define MAKER_MACHINE 62 /* EM_X86_64 */
+#define MAKER_NARROW  3	 /* EM_386 */
 #define MAKER_RETURNS 4
 
 struct maker_piece {
@@ -40,6 +41,7 @@ static struct {
 	size_t pieces_count;
 	uint32_t spans_count;
 	uint64_t reads; /* of memory */
+	bool narrow;	/* a 32-bit process */
 	bool overlaps;	/* spans lie over each other, as none that are told do: any is found */
 	/* What the task's probes hide: true return addresses by sp at the entry; the kernel's page;
 	 * the instruction that is executed at place[0] in it and stands at place[1]. */
@@ -209,8 +211,9 @@ static inline void maker_code(uint64_t start, uint64_t bytes, enum span_kind kin
 static inline struct span maker_table(uint64_t start, uint64_t bytes, const struct maker_row *rows,
 				      size_t count, uint32_t place)
 {
-	struct elf_image elf = {.wide = true, .machine = MAKER_MACHINE, .segments_count = 1};
-	struct table_image image = {.machine = MAKER_MACHINE};
+	uint16_t machine = maker.narrow ? MAKER_NARROW : MAKER_MACHINE;
+	struct elf_image elf = {.wide = !maker.narrow, .machine = machine, .segments_count = 1};
+	struct table_image image = {.machine = machine};
 	_cleanup_(packer_free) struct packer *packer = NULL;
 	struct span span = {.start = start, .end = start + bytes};
 	bool tracks_bx = false;
