@@ -111,13 +111,17 @@ static __always_inline uint64_t arch_call_target(const uint8_t code[ARCH_CALL_BY
 /* How far a function that keeps frame pointers is at an instruction. */
 enum arch_place { PLACE_BODY, PLACE_ENTRY, PLACE_PUSHED };
 
+/* mov rbp, rsp; or ebp, esp: in both encodings. */
+static __always_inline bool arch_sets_fp(uint8_t first, uint8_t second)
+{
+	return (first == 0x89 && second == 0xe5) || (first == 0x8b && second == 0xec);
+}
+
 /* Returns the place of an instruction, from its bytes. ENTRY: sp points to the return address (at
  * the push of the caller's fp, or at the return). PUSHED: the caller's fp lies on the return
  * address (at the `mov` after that push). */
 static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_BYTES], bool narrow)
 {
-	uint32_t prefix = !narrow; /* REX.W */
-
 	if (code[0] == 0x55 || code[0] == 0xc3) /* push rbp; ret */
 		return PLACE_ENTRY;
 	if (narrow && code[0] == 0x8b && (code[1] & 0xc7) == 4 && code[2] == 0x24 &&
@@ -126,9 +130,8 @@ static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_B
 	if (code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa + narrow &&
 	    code[4] == 0x55) /* endbr64 or endbr32; push rbp */
 		return PLACE_ENTRY;
-	if ((narrow || code[0] == 0x48) &&
-	    ((code[prefix] == 0x89 && code[prefix + 1] == 0xe5) ||
-	     (code[prefix] == 0x8b && code[prefix + 1] == 0xec))) /* mov rbp, rsp */
+	if (narrow ? arch_sets_fp(code[0], code[1])
+		   : code[0] == 0x48 && arch_sets_fp(code[1], code[2]))
 		return PLACE_PUSHED;
 	return PLACE_BODY;
 }

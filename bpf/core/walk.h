@@ -227,7 +227,8 @@ struct walk {
 	struct span
 		kept; /* the span that was found last, of the spans with the number kept_number */
 	uint64_t pc, sp, fp, bx;
-	uint64_t word_mask;	     /* bits of a word of the stack: 32-bit code's has 32 */
+	uint64_t narrow_word;	     /* a word of 32-bit code's stack that was read */
+	uint32_t word;		     /* bytes of a word of the stack */
 	uint32_t known;		     /* WALK_ flags */
 	uint32_t unsure;	     /* words_count before that frame, plus one; 0: pc is sure */
 	uint32_t spans, spans_count; /* spans of the process (struct target_value) */
@@ -258,13 +259,7 @@ _Static_assert(sizeof(struct walk) <= 32768, "it is a value of a map of each CPU
 /* Returns whether the code is 32-bit. */
 static __always_inline bool walk_is_narrow(const struct walk *walk)
 {
-	return !(walk->word_mask >> 32);
-}
-
-/* Returns the bytes of a word of the stack. */
-static __always_inline uint32_t walk_word(const struct walk *walk)
-{
-	return walk_is_narrow(walk) ? sizeof(uint32_t) : ARCH_WORD;
+	return walk->word < ARCH_WORD;
 }
 
 static __always_inline uint64_t frame_word(enum frame_kind kind, uint64_t address)

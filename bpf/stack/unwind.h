@@ -16,6 +16,7 @@
 #include "bpf/hotspot/hotspot_walk.h"
 
 int caller_by_rule(uint32_t level, uint32_t number);
+int caller_of_plt(uint32_t level);
 int is_made_root(uint32_t level);
 int unwind_step(uint32_t level);
 int memo_read(uint32_t level, uint32_t number);
@@ -25,7 +26,7 @@ int unwind_steps(uint32_t level, uint32_t first);
 
 /* ---- by tables ---- */
 
-/* Finds the caller by a row of kind ROW_SP or ROW_FP. */
+/* Finds the caller by a row of kind ROW_SP or ROW_FP, which 32-bit code has none of. */
 static __always_inline int caller_by_row(struct walk *walk, uint32_t row, struct caller *caller)
 {
 	uint32_t saved = row >> ROW_CFA_BITS & ROW_SAVED_MAX;
@@ -47,13 +48,13 @@ static __always_inline int caller_by_row(struct walk *walk, uint32_t row, struct
 		caller->bx = walk->bx;
 	}
 	if (saved) {
-		if (!read_word(walk, caller->sp - (saved + 1) * ARCH_WORD, &caller->fp))
+		if (!read_wide_word(walk, caller->sp - (saved + 1) * ARCH_WORD, &caller->fp))
 			return TRUNCATED_MEMORY;
 		caller->known |= WALK_FP;
 	}
 	if (ARCH_RETURN_REG < ARCH_REGS && !saved)
 		return reg_value(walk, ARCH_RETURN_REG, &caller->pc);
-	if (!read_word(walk, caller->sp - ARCH_RETURN_WORDS(saved) * ARCH_WORD, &caller->pc))
+	if (!read_wide_word(walk, caller->sp - ARCH_RETURN_WORDS(saved) * ARCH_WORD, &caller->pc))
 		return TRUNCATED_MEMORY;
 	return STEP_ON;
 }
@@ -146,12 +147,30 @@ __noinline int caller_by_rule(uint32_t level, uint32_t number)
 	return r;
 }
 
+/* Finds the caller of an entry of the PLT, which has pushed a word from that instruction on. */
+__noinline int caller_of_plt(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	struct caller *caller;
+	uint32_t from;
+
+	if (!walk)
+		return TRUNCATED_NO_TABLE;
+	caller = &walk->caller;
+	from = (walk->row & ROW_PAYLOAD) >> ROW_SPECIAL_SHIFT;
+	caller->sp = walk->sp + walk->word;
+	if ((walk->pc & 15) >= from)
+		caller->sp += walk->word;
+	caller->fp = walk->fp;
+	caller->bx = walk->bx;
+	caller->known = walk->known & (WALK_FP | WALK_BX);
+	return read_word(walk, caller->sp - walk->word, &caller->pc) ? STEP_ON : TRUNCATED_MEMORY;
+}
+
 /* ---- one step ---- */
 
 static __always_inline int caller_by_special(struct walk *walk, uint32_t row, struct caller *caller)
 {
-	uint32_t more = (row & ROW_PAYLOAD) >> ROW_SPECIAL_SHIFT, bytes;
-
 	switch (row & ROW_SPECIAL_MASK) {
 	case SPECIAL_NONE:
 		return caller_bare(walk->level, false);
@@ -160,15 +179,8 @@ static __always_inline int caller_by_special(struct walk *walk, uint32_t row, st
 	case SPECIAL_END:
 		return STEP_END;
 	case SPECIAL_PLT:
-		bytes = walk_word(walk);
-		caller->sp = walk->sp + bytes;
-		if ((walk->pc & 15) >= more)
-			caller->sp += bytes;
-		caller->fp = walk->fp;
-		caller->bx = walk->bx;
-		caller->known = walk->known & (WALK_FP | WALK_BX);
-		return read_word(walk, caller->sp - bytes, &caller->pc) ? STEP_ON
-									: TRUNCATED_MEMORY;
+		walk->row = row;
+		return caller_of_plt(walk->level);
 	default:
 		return TRUNCATED_RULE;
 	}
@@ -228,6 +240,7 @@ static __always_inline int check_caller(struct walk *walk, struct caller *caller
 	if (!place_is_known(walk, caller->pc - !exact) && !span_find(walk, caller->pc - !exact)) {
 		uint64_t address = true_return(walk, caller);
 
+		exact = BOUND(caller->known) & WALK_EXACT; /* else it is kept on the stack */
 		if (!address || !span_find(walk, address - !exact))
 			return TRUNCATED_ADDRESS;
 		caller->pc = address;
@@ -332,7 +345,7 @@ static __always_inline bool unwind_begin(struct walk *walk, const struct user_re
 	walk->sp = regs->gpr[ARCH_SP];
 	walk->fp = regs->gpr[ARCH_FP];
 	walk->bx = regs->gpr[ARCH_BX];
-	walk->word_mask = regs->wide ? ~0ULL : 0xffffffffULL;
+	walk->word = regs->wide ? ARCH_WORD : sizeof(uint32_t);
 	walk->memo = walk->level * MEMO_SLOTS + (memo_hash(walk) & (MEMO_SLOTS - 1));
 	walk->used = 0;
 	walk->context = 0;

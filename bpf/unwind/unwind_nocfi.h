@@ -60,7 +60,7 @@ static __always_inline bool caller_on_top(struct walk *walk, struct caller *call
 	} else {
 		if (!read_word(walk, walk->sp, &caller->pc))
 			return false;
-		caller->sp += walk_word(walk);
+		caller->sp += walk->word;
 	}
 	if (!is_returned_to(walk, caller))
 		return false;
@@ -84,15 +84,14 @@ static __always_inline bool caller_on_top(struct walk *walk, struct caller *call
 static __always_inline bool caller_by_frame(struct walk *walk, bool keeps_frames,
 					    struct caller *caller)
 {
-	uint32_t word = walk_word(walk);
 	uint64_t target;
 
-	if (walk->fp < walk->sp || walk->fp & (word - 1) ||
+	if (walk->fp < walk->sp || walk->fp & (walk->word - 1) ||
 	    !read_word(walk, walk->fp, &caller->fp) ||
-	    !read_word(walk, walk->fp + word, &caller->pc))
+	    !read_word(walk, walk->fp + walk->word, &caller->pc))
 		return false;
 	caller->pc = arch_code_address(caller->pc);
-	caller->sp = walk->fp + 2 * word;
+	caller->sp = walk->fp + 2 * walk->word;
 	caller->known = WALK_FP | (ARCH_FRAME_TELLS_SP ? 0 : WALK_LOW_SP);
 	if (caller->pc == 0 && keeps_frames)
 		return true;
@@ -121,9 +120,9 @@ static __always_inline bool caller_of_entry(struct walk *walk, struct caller *ca
 		if (!read_word(walk, at, &caller->fp))
 			return false;
 		caller->known = WALK_FP;
-		at += walk_word(walk);
+		at += walk->word;
 	}
-	caller->sp = at + walk_word(walk);
+	caller->sp = at + walk->word;
 	return read_word(walk, at, &caller->pc) && is_returned_to(walk, caller);
 }
 

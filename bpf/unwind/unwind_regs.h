@@ -10,6 +10,7 @@
 #define STEP_END 1000 /* there is no caller: the stack is complete */
 
 int window_fill(uint32_t level, uint64_t address);
+int read_narrow_word(uint32_t level, uint64_t address);
 
 /* Reads the memory around an address into walk->window, as far as there is memory. Returns 0 if
  * there is none. */
@@ -47,20 +48,38 @@ static __always_inline bool window_word(struct walk *walk, uint64_t address, uin
 	return true;
 }
 
-/* Reads a word of the user's stack, and notes it in the memo. Returns false if it can't be read. */
-static __always_inline bool read_word(struct walk *walk, uint64_t address, uint64_t *word)
+/* Reads a word of 64-bit code's stack, and notes it in the memo. Returns false if it can't be read.
+ */
+static __always_inline bool read_wide_word(struct walk *walk, uint64_t address, uint64_t *word)
 {
 	if (!(address & (ARCH_WORD - 1)) && window_word(walk, address, word)) {
 		memo_note(walk, address, *word);
-		*word &= walk->word_mask;
 		return true;
 	}
 	memo_void(walk);
-	if (walk_is_narrow(walk)) {
-		*word = 0;
-		return read_user(word, sizeof(uint32_t), address) == 0;
-	}
 	return read_user(word, sizeof(*word), address) == 0;
+}
+
+/* Reads a word of 32-bit code's stack into walk->narrow_word. Returns 0 if it can't be read. */
+__noinline int read_narrow_word(uint32_t level, uint64_t address)
+{
+	struct walk *walk = walk_at(level);
+
+	if (!walk)
+		return 0;
+	walk->narrow_word = 0;
+	return read_user(&walk->narrow_word, sizeof(uint32_t), address) == 0;
+}
+
+/* Reads a word of the user's stack. Returns false if it can't be read. */
+static __always_inline bool read_word(struct walk *walk, uint64_t address, uint64_t *word)
+{
+	if (!walk_is_narrow(walk))
+		return read_wide_word(walk, address, word);
+	if (!read_narrow_word(walk->level, address))
+		return false;
+	*word = walk->narrow_word;
+	return true;
 }
 
 static __always_inline bool sp_is_known(const struct walk *walk)
