@@ -127,17 +127,17 @@ static __noinline bool measure_exit(uint64_t *ctx, struct moved *moved)
 	const struct pt_regs *regs = (const struct pt_regs *)ctx[0];
 	uint64_t number = system_call_number(regs);
 	uint64_t args[SYSTEM_CALL_ARGS];
+	bool narrow, within;
 	enum io_call call;
-	bool narrow;
 
 	if (!may_move(number) || (int64_t)ctx[1] < 0 || !probe_target(PROBE_NET))
 		return false;
 	narrow = system_call_is_narrow();
-	call = call_of(number, narrow);
+	system_call_args(regs, narrow, args);
+	call = call_made(number, narrow, args, &within);
 	if (call == IO_NONE)
 		return false;
-	system_call_args(regs, narrow, args);
-	if (measure_call(call, narrow, ctx[1], args, moved))
+	if (measure_call(call, within, narrow, ctx[1], args, moved))
 		return true;
 	count_loss(LOST_UNMEASURED, PROBE_NET, moved->messages);
 	return false;

@@ -116,7 +116,7 @@ build/test/programs/gocalls build/test/programs/gomalloc: build/test/programs/%:
 	$(Q)CGO_ENABLED=1 $(GOBUILD) -o $@ $<
 
 ifneq ($(shell command -v javac 2>/dev/null),)
-PROGRAMS += build/test/programs/Natively.class build/test/programs/Moves.class
+PROGRAMS += $(addprefix build/test/programs/,Natively.class Moves.class Moving.class)
 endif
 # What a VM tells of its compiled code, and a program that has much of it; for all VMs from 8 on.
 JVMTI := $(patsubst %/bin/javac,%/include,$(realpath $(shell command -v javac 2>/dev/null)))
@@ -175,6 +175,21 @@ build/test/programs/mote_%: test/programs/cpu/mote_%.c $(PROGRAMHEADERS)
 	@mkdir -p $(@D)
 	$(call say,cc)
 	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) -static -nostdlib -Wl,--eh-frame-hdr -o $@ $<
+# Calls of 32-bit code, in a program of 64 bits, and in one of 32 where the compiler makes such. Without a C library.
+NARROWFLAGS := -ffreestanding -fno-stack-protector -static -nostdlib -Wl,--eh-frame-hdr
+ifneq ($(ARCH),x86)
+PROGRAMS := $(filter-out %/narrow,$(PROGRAMS))
+else ifeq ($(shell echo 'int main;' | $(CC) -m32 -nostdlib -static -Wl,-e,main -x c - -o /dev/null 2>/dev/null && echo yes),yes)
+PROGRAMS += build/test/programs/narrow_i386
+endif
+build/test/programs/narrow: test/programs/io/narrow.c $(PROGRAMHEADERS)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) $(NARROWFLAGS) -o $@ $<
+build/test/programs/narrow_i386: test/programs/io/narrow.c $(PROGRAMHEADERS)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) -m32 -std=gnu17 $(PROGRAMFLAGS) $(NARROWFLAGS) -o $@ $<
 define program_rules
 build/test/programs/%: $(1)/%.c $$(PROGRAMHEADERS)
 	@mkdir -p $$(@D)

@@ -23,9 +23,11 @@ typedef __s64 int64_t;
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-#define RELOCATED  __attribute__((preserve_access_index))
+#define RELOCATED __attribute__((preserve_access_index))
 
-#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+/* include/linux/sched.h */
+#define PF_IO_WORKER 0x10 /* works for io_urings of its process, in the kernel alone */
+#define PF_KTHREAD   0x00200000
 
 struct percpu_counter {
 	int64_t count;

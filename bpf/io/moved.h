@@ -32,11 +32,72 @@ struct moved {
 	bool copies;
 };
 
+/* Calls within socketcall: include/uapi/linux/net.h */
+enum socket_call {
+	SYS_SEND = 9,
+	SYS_RECV = 10,
+	SYS_SENDTO = 11,
+	SYS_RECVFROM = 12,
+	SYS_SENDMSG = 16,
+	SYS_RECVMSG = 17,
+	SYS_RECVMMSG = 19,
+	SYS_SENDMMSG = 20,
+};
+
+static __always_inline enum io_call call_in_socketcall(uint64_t number)
+{
+	switch (number) {
+	case SYS_SEND:
+	case SYS_SENDTO:
+	case SYS_SENDMSG:
+		return IO_OUT;
+	case SYS_RECV:
+	case SYS_RECVFROM:
+		return IO_RECEIVE;
+	case SYS_RECVMSG:
+		return IO_RECEIVE3;
+	case SYS_RECVMMSG:
+		return IO_MESSAGES_IN;
+	case SYS_SENDMMSG:
+		return IO_MESSAGES_OUT;
+	default:
+		return IO_NONE;
+	}
+}
+
 static __always_inline enum io_call call_of(uint64_t number, bool narrow)
 {
 	if (number >= IO_CALLS_MAX)
 		return IO_NONE;
 	return narrow ? io_narrow_calls[number] : io_calls[number];
+}
+
+/* Returns which call was made: that within a socketcall, of which *within tells. */
+static __always_inline enum io_call call_made(uint64_t number, bool narrow,
+					      const uint64_t args[SYSTEM_CALL_ARGS], bool *within)
+{
+	enum io_call call = call_of(number, narrow);
+
+	*within = call == IO_SOCKETCALL;
+	return *within ? call_in_socketcall(args[0]) : call;
+}
+
+/* Replaces the arguments of a socketcall by those of the call within, which are 32-bit words in the
+ * caller's memory: three of sendmsg and recvmsg, else four or more. Returns false if they can't be
+ * read. (They are read to where the last two arguments are: the programs have little stack.) */
+static __always_inline bool read_args_within(enum io_call call, uint64_t args[SYSTEM_CALL_ARGS])
+{
+	const void *from = (const void *)args[1];
+	bool are_three = args[0] == SYS_SENDMSG || call == IO_RECEIVE3;
+
+	if (are_three ? bpf_probe_read_user(&args[2], 3 * sizeof(uint32_t), from)
+		      : bpf_probe_read_user(&args[2], 4 * sizeof(uint32_t), from))
+		return false;
+	args[0] = (uint32_t)args[2];
+	args[1] = args[2] >> 32;
+	args[2] = (uint32_t)args[3];
+	args[3] = args[3] >> 32;
+	return true;
 }
 
 /* Returns whether some call with that number moves bytes. */
@@ -75,12 +136,16 @@ static __always_inline enum io_direction receive_direction(uint64_t flags)
 	return flags & MSG_TRUNC ? IO_TRUNCATED : IO_READ;
 }
 
-/* Finds out what a call moved. Returns false if it can't be measured. */
-static __always_inline bool measure_call(enum io_call call, bool narrow, uint64_t result,
-					 const uint64_t args[SYSTEM_CALL_ARGS], struct moved *moved)
+/* Finds out what a call moved; `within` a socketcall, whose arguments are replaced. Returns false
+ * if it can't be measured. */
+static __always_inline bool measure_call(enum io_call call, bool within, bool narrow,
+					 uint64_t result, uint64_t args[SYSTEM_CALL_ARGS],
+					 struct moved *moved)
 {
 	moved->bytes = result;
 	moved->messages = 1;
+	if (within && !read_args_within(call, args))
+		return false;
 	moved->direction = IO_READ;
 	moved->descriptor = call == IO_COPY_10 ? args[1] : args[0];
 	moved->copies = call == IO_COPY_10 || call == IO_COPY_02;

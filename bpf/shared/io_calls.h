@@ -19,8 +19,9 @@ enum io_call {
 	IO_RECEIVE3,	/* recvmsg: with flags in the third one */
 	IO_MESSAGES_IN, /* recvmmsg: the result counts messages; flags in the fourth argument */
 	IO_MESSAGES_OUT,
-	IO_COPY_10, /* sendfile: from the second argument's descriptor to the first one's */
-	IO_COPY_02, /* splice, copy_file_range: from the first one's to the third one's */
+	IO_COPY_10,    /* sendfile: from the second argument's descriptor to the first one's */
+	IO_COPY_02,    /* splice, copy_file_range: from the first one's to the third one's */
+	IO_SOCKETCALL, /* i386: the first argument says which call, its arguments are in memory */
 };
 
 #define IO_CALLS_MAX 512 /* numbers of system calls */

@@ -103,7 +103,8 @@ enum truncation { TRUNCATIONS(NAMED_VALUE) TRUNCATED_COUNT };
 	X(LOST_PENDING_FULL, "pending_full")                                                       \
 	/* the end of an event never came, or too late (bpf/stack/probe_halves.h) */               \
 	X(LOST_UNENDED, "unended")                                                                 \
-	/* the size of a page fault could not be measured (bpf/shared/faults.h) */                 \
+	/* the size of a page fault (bpf/shared/faults.h), or the bytes of a call or of a          \
+	 * request, could not be measured */                                                       \
 	X(LOST_UNMEASURED, "unmeasured")                                                           \
 	/* Counted by the daemon: */                                                               \
 	/* names of a container decide on it, and were not known yet */                            \
@@ -126,6 +127,7 @@ struct counters {
 	uint64_t left_out[PROBE_COUNT]; /* events left out by the guard; others stand for them */
 	uint64_t lost[LOSERS_COUNT][LOST_COUNT]; /* weights of samples; events */
 	uint64_t waits_over_maxblock;
+	uint64_t ring_thread_requests; /* of the probe io: the kernel's own thread submitted them */
 	uint64_t slow_waits[SCHED_COUNT]; /* delays above sched_settings.slow_ns */
 	uint64_t slow_lost;		  /* slow waits that were lost: the ring buffer was full */
 	uint64_t hists_refused;		  /* values of groups, or cells, that found no room */

@@ -46,7 +46,7 @@ struct half_event {
 	uint32_t weight;      /* the guard's: events that the event stands for */
 	uint32_t left;	      /* the probe's own: of its bytes, those that are still to come */
 	uint32_t state;	      /* HALF_… */
-	uint32_t pad;
+	uint32_t own;	      /* the probe's own */
 };
 
 /* Bits of half_event.state. */

@@ -264,15 +264,15 @@ static __always_inline void look_at_task(struct task_half *half)
 
 /*
  * Reads the user registers of the current task, which is in the kernel now. Returns false if the
- * task has no user half that can be walked; head.truncated tells why (TRUNCATED_NOT: a kernel
- * thread).
+ * task has no user half that can be walked; head.truncated tells why (TRUNCATED_NOT: a thread
+ * that never runs user code).
  */
 static __always_inline bool saved_user_regs(struct walk *walk, struct user_regs *regs)
 {
 	struct task_half half;
 
 	look_at_task(&half);
-	if (half.flags & PF_KTHREAD)
+	if (half.flags & (PF_KTHREAD | PF_IO_WORKER))
 		return false;
 	if (!half.has_memory) {
 		walk->head.truncated = TRUNCATED_EXITING;

@@ -20,6 +20,7 @@ static void add_counters(struct counters *sum, const struct counters *more)
 			sum->lost[of][i] += more->lost[of][i];
 	}
 	sum->waits_over_maxblock += more->waits_over_maxblock;
+	sum->ring_thread_requests += more->ring_thread_requests;
 	for (int i = 0; i < SCHED_COUNT; i++)
 		sum->slow_waits[i] += more->slow_waits[i];
 	sum->slow_lost += more->slow_lost;

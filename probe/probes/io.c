@@ -66,6 +66,8 @@ static void choose_rings(struct io_bpf *bpf, int arguments)
 	bpf->rodata->ring_has_entry = arguments == 3;
 	bpf->rodata->halves_max = RINGS_MAX;
 	bpf_map__set_max_entries(bpf->maps.halves, RINGS_MAX);
+	if (arguments < 3)
+		bpf_map__set_max_entries(bpf->maps.repeated_requests, 1);
 }
 
 static struct io_bpf *open_io(const struct load_from *from)
@@ -103,6 +105,29 @@ static int set_timed(struct io_bpf *bpf, bool timed, struct why *why)
 	else
 		tracer_explain(why, r, "the begin of system calls can't be seen");
 	return r;
+}
+
+struct io_stats {
+	uint64_t ring_thread_requests;
+};
+KIND_STATS_FIT(struct io_stats);
+
+static const struct measure numbers[] = {
+	{"io_ring_thread_requests_total", "ring_thread_requests", COUNTER,
+	 "Requests that an io_uring's own thread submitted (IORING_SETUP_SQPOLL): they have no "
+	 "stack.",
+	 MEASURE_AT(io_stats, ring_thread_requests)},
+};
+
+static const struct measures measures = {"Probes: I/O", "status.probes.io", MEASURE_ROWS(numbers)};
+
+static void count_requests(const struct tracer *tracer, const struct counters *counters,
+			   union kind_stats *stats)
+{
+	struct io_stats *mine = (struct io_stats *)(void *)stats;
+
+	(void)tracer;
+	mine->ring_thread_requests = counters->ring_thread_requests;
 }
 
 static int start_calls(struct probe_run *run, struct why *why)
@@ -145,6 +170,8 @@ const struct kind probe_io = {
 	.views = views,
 	.params = params,
 	PARTS(parts),
+	.measures = &measures,
+	.count = count_requests,
 	.needs = {NEEDS_PROGRAMS, {CAN_TYPED_TRACEPOINT}, NEEDS_DATA, NEEDS_FILE_NAMES},
 	.loads = io_loads,
 	.start = start_calls,

@@ -46,6 +46,7 @@ static const struct io_number narrow_numbers[] = {
 	{187, IO_COPY_10},
 	{239, IO_COPY_10},
 #ifdef __x86_64__
+	{102, IO_SOCKETCALL},
 	{313, IO_COPY_02}, /* splice */
 	{333, IO_IN},	   /* preadv */
 	{334, IO_OUT},	   /* pwritev */

@@ -4,8 +4,9 @@ strace -c.
 
 dd reads from /dev/zero and writes to /dev/null, a byte a call. Printed is the BPF time of a call, by the kernel's
 statistics, and the CPU time that a call takes: bare, with an empty program, with io for others, for dd (each call's
-stack, no guard), with the time in the call as well, under strace -c (its own included). All in turn, ROUNDS times;
-medians. (bcc's syscount needs tracepoints that this kernel may lack; it is measured where it runs.)
+stack, no guard), with the time in the call as well, with the guard at a PUT's default (the stack of one call in so
+many), under strace -c (its own included). All in turn, ROUNDS times; medians. (bcc's syscount needs tracepoints that
+this kernel may lack; it is measured where it runs.)
 
 Prints lines and judges nothing. Usage: io_cost.py [CALLS=n] [ROUNDS=n]
 """
@@ -28,7 +29,7 @@ STRACE = "strace -c"  # while it runs, a twentieth of the calls
 
 class Io(Ours):
     def __init__(self, daemon, *entries, **params):
-        super().__init__(daemon, "flamegraph", "io", *entries, max_overhead=0, **params)
+        super().__init__(daemon, "flamegraph", "io", *entries, **{"max_overhead": 0, **params})
 
     def __enter__(self):
         assert self.put("running").status == 200
@@ -45,6 +46,7 @@ def subjects_of(daemon):
         "io of others": Io(daemon, NOBODY),
         "io": Io(daemon, "^dd$"),
         "io, io_time": Io(daemon, "^dd$", io_time=1),
+        "io, thinned": Io(daemon, "^dd$", max_overhead=3),
         "syscount": peer("syscount", "-d", "3600"),
         STRACE: strace,
     }

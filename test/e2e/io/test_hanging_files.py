@@ -6,7 +6,8 @@ from folded import Profile
 from hanging_folder import HangingFolder
 from helpers import HZ, Target, lost, program, wait_burned, wait_for
 from test_io import sums
-from waiting import answer, let_go, ready
+from test_rings import whole, whole_of
+from waiting import answer, let_go, ready, stands_by
 
 PROBES = ("oncpu", "offcpu", "io", "readahead", "writeback", "blkio", "net")
 READS = """
@@ -18,6 +19,14 @@ while True:
         os.pread(file, 4096, 0)
     except OSError:
         pass
+"""
+# Keeps a file in memory (MAP_LOCKED).
+HOLDS = """
+import mmap, signal, sys
+with open(sys.argv[1], "rb") as file:
+    held = mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE | 0x2000, mmap.PROT_READ)
+print("held", flush=True)
+signal.pause()
 """
 
 
@@ -71,3 +80,73 @@ def test_no_sample_waits_for_a_file_system(profiler, start, work, away, then):
         assert sums(found, function) == {to: count for to, (_, count) in moved.items() if count}, function
     assert profiler.folded(pid=spins.pid).total() >= 0.4 * HZ, "it burns as ever"
     assert {probe: lost(profiler.probe(probe)) for probe in PROBES} == dict.fromkeys(PROBES, 0)
+
+
+@pytest.fixture
+def from_away(work):
+    """Two programs from a file system that hangs: one has stopped itself before its work, and all of its file is in
+    memory; and the file system."""
+    folder = work / "away"
+    folder.mkdir()
+    names = ("away_moves", "away_later")
+    try:
+        hanging = HangingFolder(folder, names[0], program("moves").read_bytes(), None, names[1:], later=True)
+        hanging.__enter__()
+    except OSError as error:
+        pytest.skip(f"no FUSE: {error}")
+    begun = []
+
+    def begin(name):
+        own = work / f"{name}.works"
+        own.mkdir()
+        begun.append(Target([folder / name, own], work / f"{name}.log", user=0))
+        wait_for(lambda: stands_by(begun[-1]), why=f"{name} stands by")
+        return begun[-1]
+
+    first = begin(names[0])
+    holder = Target(["/usr/bin/python3", "-c", HOLDS, folder / names[0]], work / "holds.log")
+    wait_for(lambda: "held" in holder.log.read_text(), why="the file is in memory")
+    yield hanging, first, lambda: begin(names[1])
+    begun.append(holder)
+    for target in begun:
+        target.popen.kill()
+    hanging.__exit__()
+    for target in begun:
+        target.popen.wait()
+
+
+def test_what_hung_before_the_daemon_began_costs_stacks_of_its_own_processes_alone(profiler, start, work, from_away):
+    """Bytes and calls are exact: of its process, of another one, and of one that begins when it answers again, whose
+    file nobody has read before; the latter two have whole stacks."""
+    hanging, first, begin_later = from_away
+    profiler.stop()
+    hanging.hang()
+    profiler.start()
+    honest = ready(start, "moves", work)
+    params = {"max_overhead": 0, "frame_detail": "name"}
+    profiler.put_ok(profiler.wanting(pids=[first.pid, honest.pid], probes=("io",), **params))
+    profiler.wait_running("io")
+    truths = {}
+    for target in (first, honest):
+        let_go(target)
+        truths[target] = answer(target)
+    for target, truth in truths.items():
+        assert whole_of(profiler, target) == whole(target, truth)
+    named = Profile(profiler.get(f"/flamegraph/io.folded?pid={honest.pid}").text)
+    for function, moved in truths[honest].items():
+        assert sums(named, function) == {to: count for to, (_, count) in moved.items() if count}, function
+    assert lost(profiler.probe("io")) == 0, profiler.probe("io")
+    cut = profiler.folded("io", pid=first.pid)
+    assert all("[truncated]" in stack.frames for stack in cut.stacks) and not truths[first].keys() & cut.frames(), cut
+    hanging.answer_again()
+    later = begin_later()
+    profiler.put_ok(profiler.wanting(pids=[later.pid], probes=("io",), **params))
+    profiler.wait_running("io")
+    wait_for(lambda: profiler.config()["status"]["unwind"]["pending"] == 0, why="unwind tables")
+    let_go(later)
+    truth = answer(later)
+    assert whole_of(profiler, later) == whole(later, truth)
+    named = profiler.folded("io", pid=later.pid)
+    for function, moved in truth.items():
+        assert sums(named, function) == {to: count for to, (_, count) in moved.items() if count}, function
+    assert lost(profiler.probe("io")) == 0, profiler.probe("io")

@@ -57,43 +57,19 @@ def test_each_call_is_counted_with_the_bytes_that_it_moved(profiler, start, work
     assert not any(profiler.probe("io")["lost"].values()), profiler.probe("io")["lost"]
 
 
-def rings(start, profiler, work, **params):
-    """The program `rings`, profiled while it runs once: what it says."""
-    target = start("rings", work)
-    wait_for(lambda: stands_by(target) or target.popen.poll() is not None, why="it stands by")
-    if target.popen.poll() == 77:
-        pytest.skip("io_uring is not allowed here")
-    profile_io(profiler, target, **params)
-    if "io_uring" in profiler.probe("io").get("unseen", ""):
-        pytest.skip(profiler.probe("io")["unseen"])
-    let_go(target)
-    return answer(target)
-
-
-def test_requests_of_an_io_uring_count_for_who_submitted_them(profiler, start, work):
-    truth = rings(start, profiler, work)
-    in_bytes, in_calls = ask(profiler), ask(profiler, value="count")
-    for function, moved in truth.items():
-        assert sums(in_bytes, function) == {to: b for to, (_, b) in moved.items()}, function
-        assert sums(in_calls, function) == {to: n for to, (n, _) in moved.items()}, function
-    assert {"main", "ring_read", "submit"} <= in_bytes.frames()
-    assert not any(profiler.probe("io")["lost"].values()), profiler.probe("io")["lost"]
-
-
-def test_the_time_of_a_request_is_until_its_completion(profiler, start, work):
-    began = time.monotonic_ns()
-    rings(start, profiler, work, io_time=1)
-    timed = ask(profiler, value="time")
-    assert 190_000 <= timed.total("ring_wait", "submit") < (time.monotonic_ns() - began) / 1000
-    assert timed.total("ring_read", "submit") < timed.total("ring_wait", "submit")
-
-
 def test_a_failed_call_counts_nothing(profiler, start, work):
     truth = moves(start, profiler, work)
-    assert truth["move_failing"] == truth["move_interrupted"] == {}
-    frames = ask(profiler, value="count").frames()
-    assert "move_read" in frames
-    assert not {"move_failing", "move_interrupted"} & frames
+    assert truth["move_failing"] == truth["move_failing_each"] == {}
+    in_calls = ask(profiler, value="count")
+    assert "move_read" in in_calls.frames()
+    assert not {"move_failing", "move_failing_each"} & in_calls.frames()
+
+
+def test_of_interrupted_calls_those_count_that_have_moved_a_part(profiler, start, work):
+    (way, (calls, moved)), = moves(start, profiler, work)["move_interrupted"].items()
+    assert (way, calls) == ("write pipe", 2) and 40_000 < moved < 80_000, "the second one was interrupted"
+    assert sums(ask(profiler), "move_interrupted") == {way: moved}
+    assert sums(ask(profiler, value="count"), "move_interrupted") == {way: calls}
 
 
 def test_time_in_the_calls_is_a_value_of_its_own(profiler, start, work):

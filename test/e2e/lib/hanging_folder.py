@@ -41,13 +41,22 @@ class HangingFolder:
             error = ctypes.get_errno()
             self.close()
             raise OSError(error, os.strerror(error))
-        self.thread = threading.Thread(target=self.serve)
-        self.thread.start()
+        self.begin()
         # One that is closed tells the kernel that a close need not be told: nobody can be killed in that.
         os.close(os.open(f"{self.path}/{self.names[0].decode()}", os.O_RDONLY))
         if not self.later:
             self.hang()
         return self
+
+    def begin(self):
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+
+    def answer_again(self):
+        """After hang() with after=None: those that wait are answered, and all that comes."""
+        self.armed = False
+        os.read(self.over, 1)
+        self.begin()
 
     def hang(self):
         self.armed = True

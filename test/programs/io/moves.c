@@ -38,6 +38,7 @@ static struct moved {
 
 static char buffer[65536];
 static int file, empty; /* a file of 40000 bytes; a pipe without any, which doesn't block */
+static void *volatile nowhere = (void *)16;
 
 /* Notes a call that moved that many bytes; one that failed moves none. */
 static ssize_t note(enum way way, enum kind kind, ssize_t bytes)
@@ -79,23 +80,99 @@ LEVEL static void move_failing(void)
 	}
 }
 
+/* Each of the other calls, with a buffer that isn't there, or on what isn't ready. */
+LEVEL static void move_failing_each(void)
+{
+	struct iovec bad = {nowhere, 10}, part = {buffer, 10};
+	struct mmsghdr one = {.msg_hdr = {.msg_iov = &part, .msg_iovlen = 1}};
+	struct msghdr message = one.msg_hdr, lost = {.msg_iov = &bad, .msg_iovlen = 1};
+	int ends[2], pair[2];
+	loff_t at = 0;
+
+	keep_frame();
+	if (pipe2(ends, O_NONBLOCK) < 0 ||
+	    socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair) < 0)
+		err(1, "pipe2, socketpair");
+	must_fail(pread(file, nowhere, 10, 0), EFAULT);
+	must_fail(pwrite(file, nowhere, 10, 0), EFAULT);
+	must_fail(readv(file, &bad, 1), EFAULT);
+	must_fail(writev(file, &bad, 1), EFAULT);
+	must_fail(preadv(file, &bad, 1, 0), EFAULT);
+	must_fail(pwritev(file, &bad, 1, 0), EFAULT);
+	must_fail(preadv2(file, &bad, 1, 0, 0), EFAULT);
+	must_fail(pwritev2(file, &bad, 1, 0, 0), EFAULT);
+	must_fail(recvfrom(pair[1], buffer, 10, 0, NULL, NULL), EAGAIN);
+	must_fail(recvmsg(pair[1], &message, 0), EAGAIN);
+	must_fail(recvmmsg(pair[1], &one, 1, 0, NULL), EAGAIN);
+	must_fail(sendto(pair[0], nowhere, 10, 0, NULL, 0), EFAULT);
+	must_fail(sendmsg(pair[0], &lost, 0), EFAULT);
+	one.msg_hdr = lost;
+	must_fail(sendmmsg(pair[0], &one, 1, 0), EFAULT);
+	must_fail(sendfile(-1, file, NULL, 10), EBADF);
+	must_fail(splice(ends[0], NULL, file, &at, 10, SPLICE_F_NONBLOCK), EAGAIN);
+	must_fail(copy_file_range(file, &at, ends[1], NULL, 10, 0), EINVAL);
+}
+
+/* What there was room for, or was there, or could be read before the end of memory. */
+LEVEL static void move_short(void)
+{
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iovec part = {buffer, 60};
+	int ends[2], pair[2];
+
+	keep_frame();
+	if (page == MAP_FAILED || munmap(page + 4096, 4096) < 0 || pipe2(ends, O_NONBLOCK) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) < 0)
+		err(1, "mmap, pipe2, socketpair");
+	while (note(WRITE, PIPES, write(ends[1], buffer, 50000)) > 0)
+		;
+	must_fail(-1, EAGAIN);
+	while (note(READ, PIPES, read(ends[0], buffer, 50000)) > 0)
+		;
+	note(WRITE, SOCKETS, writev(pair[0], &part, 1));
+	note(READ, SOCKETS, recv(pair[1], buffer, 1000, 0));
+	note(WRITE, FILES, pwrite(file, page + 4096 - 100, 300, 0));
+	note(READ, FILES, pread(file, buffer, 1000, 39900));
+}
+
 static void ignore(int number)
 {
 	(void)number;
 }
 
-/* A read that a signal interrupts. */
+/* Has signals come, without end: until one interrupts the next call. */
+static void set_alarms(int usec)
+{
+	struct itimerval soon = {.it_value.tv_usec = usec, .it_interval.tv_usec = usec};
+
+	if (setitimer(ITIMER_REAL, &soon, NULL) < 0)
+		err(1, "setitimer");
+}
+
+/* Calls that a signal interrupts: of these the write has moved what the pipe has room for. */
 LEVEL static void move_interrupted(void)
 {
-	struct itimerval soon = {.it_value.tv_usec = 20000};
 	struct sigaction action = {.sa_handler = ignore};
-	int ends[2];
+	struct iovec part = {buffer, 10};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	int ends[2], pair[2];
 
 	keep_frame();
 	sigaction(SIGALRM, &action, NULL);
-	if (pipe(ends) < 0 || setitimer(ITIMER_REAL, &soon, NULL) < 0)
-		err(1, "setitimer");
+	if (pipe(ends) < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+		err(1, "pipe, socketpair");
+	set_alarms(20000);
 	must_fail(read(ends[0], buffer, 10), EINTR);
+	must_fail(readv(ends[0], &part, 1), EINTR);
+	must_fail(recv(pair[0], buffer, 10, 0), EINTR);
+	must_fail(recvmsg(pair[0], &message, 0), EINTR);
+	must_fail(splice(ends[0], NULL, file, NULL, 10, 0), EINTR);
+	for (int i = 0; i < 2; i++) {
+		if (note(WRITE, PIPES, write(ends[1], buffer, 40000)) < 0)
+			err(1, "write");
+	}
+	must_fail(write(ends[1], buffer, 10), EINTR);
+	set_alarms(0);
 }
 
 LEVEL static void move_pread(void)
@@ -231,6 +308,7 @@ static const struct {
 	{"move_read", move_read},	  {"move_failing", move_failing},
 	{"move_pread", move_pread},	  {"move_interrupted", move_interrupted},
 	{"move_pwrite", move_pwrite},	  {"move_vectors", move_vectors},
+	{"move_short", move_short},	  {"move_failing_each", move_failing_each},
 	{"move_pipe", move_pipe},	  {"move_tty", move_tty},
 	{"move_other", move_other},	  {"move_stream", move_stream},
 	{"move_messages", move_messages}, {"move_copies", move_copies},

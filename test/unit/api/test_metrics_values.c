@@ -331,6 +331,15 @@ static void off_cpu(void **state)
 		    "\"waits_over_maxblock\":1,\"unseen_waits\":2");
 }
 
+static void io(void **state)
+{
+	const union kind_stats figures = {{1}};
+
+	(void)state;
+	assert_lines(kind_get(PROBE_IO)->measures, &figures, "io_ring_thread_requests_total 1\n");
+	assert_keys(kind_get(PROBE_IO)->measures, &figures, "\"ring_thread_requests\":1");
+}
+
 /* ---- what isn't read out of statistics ---- */
 
 static struct figures figures_of(struct scripted_api *api)
@@ -681,6 +690,7 @@ int main(void)
 		cmocka_unit_test(code_of_runtimes),
 		cmocka_unit_test(agents_and_recordings),
 		cmocka_unit_test(off_cpu),
+		cmocka_unit_test(io),
 		API(the_daemon_itself),
 		API(times_that_found_no_room),
 		API(what_processes_cost),
