@@ -218,12 +218,39 @@ static void drop_files(struct event_files *files)
 	}
 }
 
+/* Has the costs measured that a slot needs, once: first those of entries. */
+static void measure_costs(struct event_files *files, const struct event_slot *slot)
+{
+	bool both = slot->with_return && files->were_measured[false];
+
+	if (!files->measuring && !files->were_measured[both] && slot->running)
+		files->measuring =
+			event_work_measure(files, files->urgent, slot->programs.session, both) == 0;
+}
+
+void event_costs_measured(struct event_files *files, bool both, const uint64_t *costs_ns)
+{
+	uint64_t *costs = both ? files->costs.both_ns : files->costs.entry_ns;
+
+	files->measuring = false;
+	files->were_measured[both] = true;
+	for (int i = 0; costs_ns && i < 2; i++)
+		costs[i] = costs_ns[i];
+	for (const struct event_file *at = files->all; at; at = at->next) {
+		if (at->uprobes)
+			measure_costs(files, slot_of(files, at->probe)); /* the others */
+	}
+}
+
 void event_file_attached(struct event_file *file, const struct event_attached *result)
 {
 	struct event_files *files = file->files;
 
 	files->working = false;
 	file->uprobes = result->uprobes;
+	file->stepped = result->stepped;
+	if (file->uprobes)
+		measure_costs(files, slot_of(files, file->probe));
 	file->is_overlay = result->is_overlay;
 	file->same = result->is_same ? event_file_twin(file) : NULL;
 	file->error = result->error;
@@ -288,6 +315,7 @@ int event_files_new(struct event_files **ret, struct loop *loop, struct worker *
 	files->loop = loop;
 	files->urgent = urgent;
 	files->targets = targets;
+	files->costs = (struct point_costs)POINT_COSTS_ASSUMED;
 	files->timer =
 		(struct loop_timer){.expired = sweep_targets, .arg = files, .name = "events"};
 	int r = event_targets_new(files);
@@ -393,4 +421,19 @@ const char *event_files_why(const struct event_files *files, enum probe probe)
 	if (slot->targets && !slot->with_file)
 		return "no target maps that file";
 	return "";
+}
+
+struct hit_cost event_files_cost(const struct event_files *files, enum probe probe)
+{
+	const struct event_slot *slot = &files->slots[probe - PROBE_SLOT_FIRST];
+	const struct point_costs *costs = &files->costs;
+	bool stepped = false;
+
+	for (const struct event_file *at = files->all; at; at = at->next)
+		stepped |= at->probe == probe && at->epoch == slot->epoch && at->uprobes &&
+			   at->stepped;
+	struct hit_cost cost = {.entry_ns = costs->entry_ns[stepped]};
+	if (slot->with_return && costs->both_ns[stepped] > cost.entry_ns)
+		cost.return_ns = costs->both_ns[stepped] - cost.entry_ns;
+	return cost;
 }
