@@ -221,21 +221,19 @@ static void drop_files(struct event_files *files)
 /* Has the costs measured that a slot needs, once: first those of entries. */
 static void measure_costs(struct event_files *files, const struct event_slot *slot)
 {
-	bool both = slot->with_return && files->were_measured[false];
+	bool returns = slot->with_return && files->were_measured[false];
 
-	if (!files->measuring && !files->were_measured[both] && slot->running)
-		files->measuring =
-			event_work_measure(files, files->urgent, slot->programs.session, both) == 0;
+	if (!files->measuring && !files->were_measured[returns] && slot->running)
+		files->measuring = event_work_measure(files, files->urgent, slot->programs.session,
+						      returns) == 0;
 }
 
-void event_costs_measured(struct event_files *files, bool both, const uint64_t *costs_ns)
+void event_costs_measured(struct event_files *files, bool returns, const struct point_costs *costs)
 {
-	uint64_t *costs = both ? files->costs.both_ns : files->costs.entry_ns;
-
 	files->measuring = false;
-	files->were_measured[both] = true;
-	for (int i = 0; costs_ns && i < 2; i++)
-		costs[i] = costs_ns[i];
+	files->were_measured[returns] = true;
+	if (costs)
+		files->costs = *costs;
 	for (const struct event_file *at = files->all; at; at = at->next) {
 		if (at->uprobes)
 			measure_costs(files, slot_of(files, at->probe)); /* the others */
@@ -432,8 +430,6 @@ struct hit_cost event_files_cost(const struct event_files *files, enum probe pro
 	for (const struct event_file *at = files->all; at; at = at->next)
 		stepped |= at->probe == probe && at->epoch == slot->epoch && at->uprobes &&
 			   at->stepped;
-	struct hit_cost cost = {.entry_ns = costs->entry_ns[stepped]};
-	if (slot->with_return && costs->both_ns[stepped] > cost.entry_ns)
-		cost.return_ns = costs->both_ns[stepped] - cost.entry_ns;
-	return cost;
+	return (struct hit_cost){costs->entry_ns[stepped],
+				 slot->with_return ? costs->return_ns : 0};
 }

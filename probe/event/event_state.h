@@ -64,7 +64,7 @@ struct event_files {
 	bool working;	  /* a job is under way */
 	struct point_costs costs;
 	bool measuring;	       /* a job measures them */
-	bool were_measured[2]; /* the costs of entries, of both ends: or that was in vain */
+	bool were_measured[2]; /* the costs of entries, of returns: or that was in vain */
 	struct loop_timer timer;
 	uint64_t rests_until_ns; /* no sweep begins before */
 	struct rate looks;
@@ -100,12 +100,13 @@ int event_work_attach(struct event_file *file, struct worker *worker,
 		      const struct event_slot *slot);
 int event_work_detach(struct event_file *file, struct worker *worker);
 
-/* Submits a job that measures what hits cost, of entries or of both ends (event/point_cost.h).
+/* Submits a job that measures what hits cost, of entries or of returns (event/point_cost.h).
  * Returns 0 or -ENOMEM. */
-int event_work_measure(struct event_files *files, struct worker *worker, bool session, bool both);
+int event_work_measure(struct event_files *files, struct worker *worker, bool session,
+		       bool returns);
 
 /* Takes over what they cost; NULL: that isn't known. */
-void event_costs_measured(struct event_files *files, bool both, const uint64_t *costs_ns);
+void event_costs_measured(struct event_files *files, bool returns, const struct point_costs *costs);
 
 /* What came of it. `same`: another file with these points; NULL: none. */
 struct event_attached {

@@ -191,8 +191,8 @@ int event_work_detach(struct event_file *file, struct worker *worker)
 struct cost_work {
 	struct job job;
 	struct event_files *files; /* for the loop */
-	bool session, both;
-	uint64_t costs_ns[2];
+	bool session, returns;
+	struct point_costs costs;
 	int error;
 };
 
@@ -200,15 +200,15 @@ static void run_measure(struct job *job)
 {
 	struct cost_work *work = (struct cost_work *)job;
 
-	work->error = point_cost_measure(work->session, work->both, work->costs_ns);
+	work->error = point_cost_measure(work->session, work->returns, &work->costs);
 }
 
 static void measure_done(struct job *job, bool finished)
 {
 	struct cost_work *work = (struct cost_work *)job;
 
-	event_costs_measured(work->files, work->both,
-			     finished && work->error == 0 ? work->costs_ns : NULL);
+	event_costs_measured(work->files, work->returns,
+			     finished && work->error == 0 ? &work->costs : NULL);
 }
 
 static void free_measure(struct job *job)
@@ -216,7 +216,7 @@ static void free_measure(struct job *job)
 	free(job);
 }
 
-int event_work_measure(struct event_files *files, struct worker *worker, bool session, bool both)
+int event_work_measure(struct event_files *files, struct worker *worker, bool session, bool returns)
 {
 	struct cost_work *work = calloc(1, sizeof(*work));
 
@@ -228,7 +228,8 @@ int event_work_measure(struct event_files *files, struct worker *worker, bool se
 					   .unlimited = true}, /* it touches no file of others */
 				   .files = files,
 				   .session = session,
-				   .both = both};
+				   .returns = returns,
+				   .costs = files->costs};
 	worker_submit(worker, &work->job);
 	return 0;
 }

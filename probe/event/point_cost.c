@@ -45,14 +45,14 @@ void point_cost_stepped(void);
 __asm__(FUNCTION("point_cost_emulated", EMULATED) FUNCTION("point_cost_stepped", STEPPED));
 
 /* Loads a program that does nothing. Returns its descriptor or a negative errno. */
-static int load_nothing(bool session, bool both)
+static int load_nothing(bool session, bool returns)
 {
 	const struct bpf_insn code[] = {
 		/* 1: a session that doesn't want the return. Of a perf event: that it be written.
 		 */
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K,
 		 .dst_reg = BPF_REG_0,
-		 .imm = session && !both},
+		 .imm = session && !returns},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, options,
@@ -79,13 +79,13 @@ static uint64_t time_call(void (*function)(void))
 	return least_ns / BATCH;
 }
 
-int point_cost_measure(bool session, bool both, uint64_t *costs_ns)
+int point_cost_measure(bool session, bool returns, struct point_costs *costs)
 {
 	void (*const functions[])(void) = {point_cost_emulated, point_cost_stepped};
 	struct uprobe_point points[] = {{.call = CALL_SIZE}, {.call = CALL_SIZE}};
 	struct call_programs programs = {.session = session, .realloc_fd = -1};
 	_cleanup_close_ int self = open(SELF, O_RDONLY | O_CLOEXEC);
-	_cleanup_close_ int program = load_nothing(session, both);
+	_cleanup_close_ int program = load_nothing(session, returns);
 	struct uprobes *uprobes;
 	struct why why;
 	int r = self < 0 ? -EBADF : program < 0 ? program : 0;
@@ -93,7 +93,7 @@ int point_cost_measure(bool session, bool both, uint64_t *costs_ns)
 	for (int i = 0; i < CALL_COUNT_OF; i++)
 		programs.fds[i] = programs.return_fds[i] = -1;
 	programs.fds[CALL_SIZE] = program;
-	if (both && !session)
+	if (returns && !session)
 		programs.return_fds[CALL_SIZE] = program;
 	for (int i = 0; r == 0 && i < 2; i++)
 		r = self_offset((uintptr_t)functions[i], &points[i].offset);
@@ -101,8 +101,13 @@ int point_cost_measure(bool session, bool both, uint64_t *costs_ns)
 		r = uprobes_open(&uprobes, self, points, 2, &programs, &why);
 	if (r < 0)
 		return r;
-	for (int i = 0; i < 2; i++)
-		costs_ns[i] = time_call(functions[i]);
+	if (returns) {
+		uint64_t both_ns = time_call(point_cost_emulated);
+
+		costs->return_ns = both_ns > costs->entry_ns[0] ? both_ns - costs->entry_ns[0] : 0;
+	}
+	for (int i = 0; !returns && i < 2; i++)
+		costs->entry_ns[i] = time_call(functions[i]);
 	uprobes_close(uprobes);
 	return 0;
 }

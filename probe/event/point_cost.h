@@ -11,25 +11,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ns of a hit; [1]: of an instruction that is stepped. */
+/* ns. */
 struct point_costs {
-	uint64_t entry_ns[2];
-	uint64_t both_ns[2]; /* with the return of the function */
+	uint64_t entry_ns[2]; /* [1]: of an instruction that is stepped */
+	uint64_t return_ns;   /* more, if the function's return is probed as well */
 };
 
-/*
- * What is charged until the costs are measured, and where they can't be: the upper ends of what
- * machines with Linux 6.1 to 6.18 took (doc/event.md).
- */
+/* What is charged until the costs are measured, and where they can't be (doc/event.md). */
 #define POINT_COSTS_ASSUMED                                                                        \
 	{                                                                                          \
-		.entry_ns = {1000, 5000}, .both_ns = { 2000, 6000 }                                \
+		.entry_ns = {1000, 5000}, .return_ns = 1000                                        \
 	}
 
 /*
- * Measures the costs of entries, or of both ends of a call, into costs_ns[2].
- * `session`: struct call_programs. The least of some batches counts, so others on the CPU don't
- * matter. Takes 50 to 100 ms, most of it for taking the points off. Any thread, one at a time; only
- * where uretprobes_are_safe(). Returns 0; or a negative errno, and costs_ns is untouched.
+ * Measures the costs of entries, or (`returns`, only where uretprobes_are_safe()) that of returns,
+ * for which those of entries are known. `session`: struct call_programs. The least of some batches
+ * counts, so others on the CPU don't matter. Takes some 50 to 150 ms, most of it for taking the
+ * points off. Any thread, one at a time. Returns 0; or a negative errno, and *costs is untouched.
  */
-int point_cost_measure(bool session, bool both, uint64_t *costs_ns);
+int point_cost_measure(bool session, bool returns, struct point_costs *costs);

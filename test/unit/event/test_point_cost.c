@@ -11,15 +11,15 @@
 extern const uint8_t point_cost_emulated[], point_cost_stepped[];
 
 static bool session = true;
-static uint64_t entry_ns[2], both_ns[2];
+static struct point_costs costs;
 
-static void measure(bool both, uint64_t *costs_ns)
+static void measure(bool returns)
 {
-	int r = point_cost_measure(session, both, costs_ns);
+	int r = point_cost_measure(session, returns, &costs);
 
 	if (r == -EINVAL && session) { /* before 6.13 */
 		session = false;
-		r = point_cost_measure(session, both, costs_ns);
+		r = point_cost_measure(session, returns, &costs);
 	}
 	if (r == -EPERM || r == -EACCES || r == -ENOENT || r == -ENOSYS)
 		skip();
@@ -29,23 +29,25 @@ static void measure(bool both, uint64_t *costs_ns)
 static void a_hit_takes_time_and_one_that_is_stepped_more(void **state)
 {
 	(void)state;
-	measure(false, entry_ns);
-	printf("%d ns, stepped %d ns\n", (int)entry_ns[0], (int)entry_ns[1]);
-	assert_true(entry_ns[0] > 50);
+	measure(false);
+	printf("%d ns, stepped %d ns\n", (int)costs.entry_ns[0], (int)costs.entry_ns[1]);
+	assert_true(costs.entry_ns[0] > 50);
 #if defined(__x86_64__)
-	assert_true(entry_ns[1] > entry_ns[0] + entry_ns[0] / 4);
+	assert_true(costs.entry_ns[1] > costs.entry_ns[0] + costs.entry_ns[0] / 4);
 #endif
 }
 
-static void both_ends_take_more_than_one(void **state)
+static void a_return_takes_time_too(void **state)
 {
 	(void)state;
-	if (!entry_ns[0] || uretprobes_are_safe() == 0)
+	if (!costs.entry_ns[0] || uretprobes_are_safe() == 0)
 		skip();
-	measure(true, both_ns);
-	printf("with the return %d ns, stepped %d ns\n", (int)both_ns[0], (int)both_ns[1]);
-	assert_true(both_ns[0] > entry_ns[0]);
-	assert_true(both_ns[1] > entry_ns[1]);
+	const struct point_costs before = costs;
+
+	measure(true);
+	printf("the return %d ns\n", (int)costs.return_ns);
+	assert_true(costs.return_ns > 50);
+	assert_memory_equal(costs.entry_ns, before.entry_ns, sizeof(before.entry_ns));
 }
 
 /* Of a point that is left the first byte is a breakpoint's. */
@@ -60,25 +62,29 @@ static void no_point_is_left(void **state)
 
 static void what_cannot_be_measured_leaves_the_figures(void **state)
 {
-	uint64_t costs_ns[2] = {7, 8};
-	struct rlimit before, limit;
+	struct point_costs known = {{7, 8}, 9};
+	struct rlimit before;
 
 	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	limit = (struct rlimit){0, before.rlim_max};
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	int r = point_cost_measure(session, false, costs_ns);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-	assert_true(r < 0);
-	assert_int_equal(costs_ns[0], 7);
-	assert_int_equal(costs_ns[1], 8);
+	const struct rlimit none = {0, before.rlim_max};
+
+	for (int returns = 0; returns < 2; returns++) {
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+		int r = point_cost_measure(session, returns, &known);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		assert_true(r < 0);
+	}
+	assert_int_equal(known.entry_ns[0], 7);
+	assert_int_equal(known.entry_ns[1], 8);
+	assert_int_equal(known.return_ns, 9);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hit_takes_time_and_one_that_is_stepped_more),
-		cmocka_unit_test(both_ends_take_more_than_one),
+		cmocka_unit_test(a_return_takes_time_too),
 		cmocka_unit_test(no_point_is_left),
 		cmocka_unit_test(what_cannot_be_measured_leaves_the_figures),
 	};
