@@ -61,10 +61,11 @@ def test_of_a_million_calls_each_is_counted_and_their_time_is_the_programs(profi
     assert median(beyond for _, beyond in rounds) <= 0.03, rounds
 
 
+@pytest.mark.alone("stacks are thinned only if it fires often, and then it may not fire more often")
 def test_of_an_event_that_fires_all_the_time_stacks_are_thinned_and_the_weights_are_true(profiler, start):
     count = 3 * MILLION
     target = ready(start, "calls", "ask", count)
-    watch(profiler, target, {"calls": CROWD}, max_overhead=20)
+    watch(profiler, target, {"calls": CROWD}, max_overhead=12)
     let_go(target)
     seen = {"thinned": 0, "cost_ppm": 0}
 
@@ -76,9 +77,9 @@ def test_of_an_event_that_fires_all_the_time_stacks_are_thinned_and_the_weights_
 
     wait_for(ended, 60, every=0.1, why="it has asked as often as it was told to")
     told = profiler.probe("event:calls")
-    assert seen["thinned"] > 2 and told["samples"] < count / 2, (seen, told)
+    assert seen["thinned"] > 1 and told["samples"] < 0.7 * count, (seen, told)
     assert told["hits"] >= count, "each call is a hit, also of those whose stack isn't taken"
-    assert 0 < seen["cost_ppm"] < 200_000, seen
+    assert 0 < seen["cost_ppm"] < 120_000, seen
     found = counted(profiler, "calls", "run_asks")
     by_chance = (count * seen["thinned"]) ** 0.5
     assert abs(found - count) <= 5 * by_chance + 0.001 * count, (found, count, seen)
