@@ -10,8 +10,13 @@
  * Each slot (PROBE_SLOTS) has an object of its own. Hits of all processes are counted: the daemon
  * gives up an event whose hits alone cost too much.
  */
-#define GUARD_SKIPPED_NS 60ULL
 #include "bpf/core/call_ends.h"
+
+/* What an event costs whose stack isn't taken, ns: the hook and the program. The daemon's figure.
+ */
+uint64_t event_skipped_ns = 60;
+
+#define GUARD_SKIPPED_NS event_skipped_ns
 #include "bpf/shared/event_arg.h"
 #include "bpf/stack/probe_halves.h"
 
@@ -36,18 +41,18 @@ uint64_t event_arg;
 /* 1: each point has an argument of its own (its cookie). */
 uint32_t event_arg_of_point;
 
-/* Hits of all processes, by CPU. */
+/* Hits of all processes, by CPU and enum event_hit. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, EVENT_HIT_COUNTS);
 	__type(key, uint32_t);
 	__type(value, uint64_t);
 } hits SEC(".maps");
 
-static __always_inline void count_hit(void)
+static __always_inline void count_hit(enum event_hit which)
 {
-	uint32_t zero = 0;
-	uint64_t *mine = bpf_map_lookup_elem(&hits, &zero);
+	uint32_t index = which;
+	uint64_t *mine = bpf_map_lookup_elem(&hits, &index);
 
 	if (mine)
 		(*mine)++;
@@ -165,7 +170,7 @@ int at_point(struct pt_regs *ctx)
 {
 	if (event_off)
 		return 0;
-	count_hit();
+	count_hit(EVENT_HIT);
 	take_event(ctx, event_arg);
 	return 0;
 }
@@ -187,10 +192,11 @@ int at_session(struct pt_regs *ctx)
 		take_return(ctx);
 		return 0;
 	}
-	count_hit();
-	return take_event(ctx, event_arg_of_point ? bpf_get_attach_cookie(ctx) : event_arg)
-		       ? 0
-		       : 1; /* 1: the return is not wanted */
+	count_hit(EVENT_HIT);
+	if (!take_event(ctx, event_arg_of_point ? bpf_get_attach_cookie(ctx) : event_arg))
+		return 1; /* the return is not wanted */
+	count_hit(EVENT_HIT_RETURNING);
+	return 0;
 }
 
 SEC("raw_tp")
@@ -201,7 +207,7 @@ int at_tracepoint(void *ctx)
 
 	if (event_off)
 		return 0;
-	count_hit();
+	count_hit(EVENT_HIT);
 	probe_take_as(ctx, event_probe, NULL, &taking, &key);
 	return 0;
 }

@@ -26,6 +26,7 @@ PROGRAMS += $(patsubst test/programs/rust/%.rs,build/test/programs/%,$(wildcard 
 endif
 
 build/test/programs/pretends: PROGRAMFLAGS += -rdynamic
+build/test/programs/points_moved: test/programs/events/points.c
 
 # With other allocators than the shared glibc's; where one is not installed its programs are missing.
 ALLOCATIONS := static static_stripped

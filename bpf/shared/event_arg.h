@@ -10,6 +10,13 @@
 #include <stdint.h>
 #endif
 
+/* What is counted of hits, whatever process they are of. */
+enum event_hit {
+	EVENT_HIT,
+	EVENT_HIT_RETURNING, /* of a session's: those whose return is probed as well */
+	EVENT_HIT_COUNTS
+};
+
 enum event_arg_place {
 	EVENT_ARG_NONE,
 	EVENT_ARG_CONSTANT, /* the number itself */

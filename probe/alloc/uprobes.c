@@ -24,9 +24,8 @@
 
 #define COUNTER_SHIFT 32 /* of perf_event_attr.config; 4.20 and later */
 
-/* Numbers of Linux's include/uapi/linux/bpf.h that are younger than the headers we build with. */
-#define ATTACH_UPROBE_MULTI   48
-#define ATTACH_UPROBE_SESSION 57
+/* A number of Linux's include/uapi/linux/bpf.h that is younger than the headers we build with. */
+#define ATTACH_UPROBE_MULTI 48
 
 /* union bpf_attr of BPF_LINK_CREATE, with uprobe_multi. */
 struct multi_attr {
@@ -71,7 +70,7 @@ static int attach_call(const struct attaching *attaching, enum call call)
 	uint64_t offsets[POINTS_MAX], cookies[POINTS_MAX], counters[POINTS_MAX];
 	struct multi_attr attr = {
 		.program_fd = (uint32_t)attaching->programs->fds[call],
-		.attach_type = ATTACH_UPROBE_SESSION,
+		.attach_type = UPROBES_SESSION_TYPE,
 		.path = (uintptr_t)attaching->path,
 		.offsets = (uintptr_t)offsets,
 		.cookies = (uintptr_t)cookies,

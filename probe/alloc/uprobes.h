@@ -15,6 +15,9 @@
 
 struct uprobes;
 
+/* expected_attach_type of the programs of sessions (struct call_programs). */
+#define UPROBES_SESSION_TYPE 57
+
 struct uprobe_point {
 	enum call call;
 	/*

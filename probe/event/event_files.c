@@ -218,12 +218,37 @@ static void drop_files(struct event_files *files)
 	}
 }
 
+/* Has the costs measured that a slot needs, once: first those of entries. */
+static void measure_costs(struct event_files *files, const struct event_slot *slot)
+{
+	bool returns = slot->with_return && files->were_measured[false];
+
+	if (!files->measuring && !files->were_measured[returns] && slot->running)
+		files->measuring = event_work_measure(files, files->urgent, slot->programs.session,
+						      returns) == 0;
+}
+
+void event_costs_measured(struct event_files *files, bool returns, const struct point_costs *costs)
+{
+	files->measuring = false;
+	files->were_measured[returns] = true;
+	if (costs)
+		files->costs = *costs;
+	for (const struct event_file *at = files->all; at; at = at->next) {
+		if (at->uprobes)
+			measure_costs(files, slot_of(files, at->probe)); /* the others */
+	}
+}
+
 void event_file_attached(struct event_file *file, const struct event_attached *result)
 {
 	struct event_files *files = file->files;
 
 	files->working = false;
 	file->uprobes = result->uprobes;
+	file->stepped = result->stepped;
+	if (file->uprobes)
+		measure_costs(files, slot_of(files, file->probe));
 	file->is_overlay = result->is_overlay;
 	file->same = result->is_same ? event_file_twin(file) : NULL;
 	file->error = result->error;
@@ -288,6 +313,7 @@ int event_files_new(struct event_files **ret, struct loop *loop, struct worker *
 	files->loop = loop;
 	files->urgent = urgent;
 	files->targets = targets;
+	files->costs = (struct point_costs)POINT_COSTS_ASSUMED;
 	files->timer =
 		(struct loop_timer){.expired = sweep_targets, .arg = files, .name = "events"};
 	int r = event_targets_new(files);
@@ -393,4 +419,17 @@ const char *event_files_why(const struct event_files *files, enum probe probe)
 	if (slot->targets && !slot->with_file)
 		return "no target maps that file";
 	return "";
+}
+
+struct hit_cost event_files_cost(const struct event_files *files, enum probe probe)
+{
+	const struct event_slot *slot = &files->slots[probe - PROBE_SLOT_FIRST];
+	const struct point_costs *costs = &files->costs;
+	bool stepped = false;
+
+	for (const struct event_file *at = files->all; at; at = at->next)
+		stepped |= at->probe == probe && at->epoch == slot->epoch && at->uprobes &&
+			   at->stepped;
+	return (struct hit_cost){costs->entry_ns[stepped],
+				 slot->with_return ? costs->return_ns : 0};
 }

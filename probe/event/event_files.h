@@ -49,5 +49,14 @@ void event_files_reselect(struct event_files *files);
 /* Returns whether some target's file is being looked at for the first time. */
 bool event_files_are_arming(const struct event_files *files);
 
+/* What a hit costs by itself, ns; `return_ns` more if its return is probed. */
+struct hit_cost {
+	uint64_t entry_ns, return_ns;
+};
+
+/* Returns what hits of an event's points cost: as it was measured (event/point_cost.h) for the
+ * dearest of its points; before that, as it is assumed. */
+struct hit_cost event_files_cost(const struct event_files *files, enum probe probe);
+
 /* Returns why an event isn't seen, or not in all its targets, a sentence; "": it is. */
 const char *event_files_why(const struct event_files *files, enum probe probe);

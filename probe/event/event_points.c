@@ -18,6 +18,7 @@
 #endif
 
 #define CODE_BYTES	64    /* looked through for a place where a point is cheap */
+#define INSTRUCTION_MAX 15    /* bytes */
 #define CODE_MAX	16384 /* of a function that is looked through for loops */
 #define ARGUMENTS_MAX	6     /* in registers: all of them must still be there at the point */
 #define STRINGS_MAX	(16u * 1024 * 1024) /* of a table that is looked through for near names */
@@ -38,6 +39,19 @@ struct finding_points {
 	struct near_names *near;
 };
 
+/* Returns whether the kernel has to single-step the instruction at a point; true for instructions
+ * that can't be read. */
+static bool is_stepped(const struct finding_points *finding, uint64_t offset)
+{
+	uint8_t code[INSTRUCTION_MAX];
+	struct uprobe_site site;
+
+	if (elf_pread(finding->fd, code, sizeof(code), offset) < 0)
+		return true;
+	uprobe_site_find(code, sizeof(code), 0, &site);
+	return !site.emulated || site.offset;
+}
+
 /* Adds a point, unless it is known. Returns 0 or -E2BIG. */
 static int add_point(struct finding_points *finding, const struct uprobe_point *point)
 {
@@ -50,6 +64,7 @@ static int add_point(struct finding_points *finding, const struct uprobe_point *
 	if (points->count == EVENT_POINTS_MAX)
 		return -E2BIG;
 	points->all[points->count++] = *point;
+	points->stepped |= is_stepped(finding, point->offset);
 	return 0;
 }
 
@@ -320,6 +335,7 @@ int event_points_find(int fd, const struct event_text *event, bool with_return,
 	int r = finding ? 0 : -ENOMEM;
 
 	points->count = 0;
+	points->stepped = false;
 	if (r < 0) {
 		why_set(why, "no memory");
 		return r;

@@ -16,6 +16,8 @@
 struct event_points {
 	struct uprobe_point all[EVENT_POINTS_MAX];
 	size_t count;
+	bool stepped; /* one of them at least is where the kernel has to step (event/point_cost.h)
+		       */
 };
 
 /*

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "event/event_files.h"
+#include "event/point_cost.h"
 #include "file/symbol_file.h"
 #include "loop/loop.h"
 #include "loop/rate.h"
@@ -29,6 +30,7 @@ struct event_file {
 	struct uprobes *uprobes;
 	struct event_file *same; /* of EVENT_FILE_SAME */
 	bool is_overlay;
+	bool stepped; /* struct event_points */
 	int error;
 	struct why why;
 	uint64_t failed_ns; /* when the last job ended */
@@ -60,6 +62,9 @@ struct event_files {
 	uint64_t sweep;
 	uint64_t changes; /* grows whenever what targets' files are may be otherwise */
 	bool working;	  /* a job is under way */
+	struct point_costs costs;
+	bool measuring;	       /* a job measures them */
+	bool were_measured[2]; /* the costs of entries, of returns: or that was in vain */
 	struct loop_timer timer;
 	uint64_t rests_until_ns; /* no sweep begins before */
 	struct rate looks;
@@ -95,10 +100,18 @@ int event_work_attach(struct event_file *file, struct worker *worker,
 		      const struct event_slot *slot);
 int event_work_detach(struct event_file *file, struct worker *worker);
 
+/* Submits a job that measures what hits cost, of entries or of returns (event/point_cost.h).
+ * Returns 0 or -ENOMEM. */
+int event_work_measure(struct event_files *files, struct worker *worker, bool session,
+		       bool returns);
+
+/* Takes over what they cost; NULL: that isn't known. */
+void event_costs_measured(struct event_files *files, bool returns, const struct point_costs *costs);
+
 /* What came of it. `same`: another file with these points; NULL: none. */
 struct event_attached {
 	struct uprobes *uprobes; /* taken over; NULL: none */
-	bool is_overlay, is_same;
+	bool is_overlay, is_same, stepped;
 	int error;
 	const char *why;
 };

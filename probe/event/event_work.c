@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Jobs, each for one file: attaching an event's points, detaching them. */
+/* Jobs: attaching an event's points to one file, detaching them; measuring what hits cost. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -77,6 +77,7 @@ static void attach_done(struct job *job, bool finished)
 		result.uprobes = TAKE_PTR(work->uprobes);
 		result.is_overlay = work->is_overlay;
 		result.is_same = work->is_same;
+		result.stepped = work->points.stepped;
 		result.error = work->error;
 		result.why = work->why.text;
 	}
@@ -181,6 +182,54 @@ int event_work_detach(struct event_file *file, struct worker *worker)
 	work->job.run = run_detach;
 	work->job.done = detach_done;
 	work->job.unlimited = true; /* it touches no file */
+	worker_submit(worker, &work->job);
+	return 0;
+}
+
+/* ---- costs ---- */
+
+struct cost_work {
+	struct job job;
+	struct event_files *files; /* for the loop */
+	bool session, returns;
+	struct point_costs costs;
+	int error;
+};
+
+static void run_measure(struct job *job)
+{
+	struct cost_work *work = (struct cost_work *)job;
+
+	work->error = point_cost_measure(work->session, work->returns, &work->costs);
+}
+
+static void measure_done(struct job *job, bool finished)
+{
+	struct cost_work *work = (struct cost_work *)job;
+
+	event_costs_measured(work->files, work->returns,
+			     finished && work->error == 0 ? &work->costs : NULL);
+}
+
+static void free_measure(struct job *job)
+{
+	free(job);
+}
+
+int event_work_measure(struct event_files *files, struct worker *worker, bool session, bool returns)
+{
+	struct cost_work *work = calloc(1, sizeof(*work));
+
+	if (!work)
+		return -ENOMEM;
+	*work = (struct cost_work){.job = {.run = run_measure,
+					   .done = measure_done,
+					   .free = free_measure,
+					   .unlimited = true}, /* it touches no file of others */
+				   .files = files,
+				   .session = session,
+				   .returns = returns,
+				   .costs = files->costs};
 	worker_submit(worker, &work->job);
 	return 0;
 }

@@ -29,10 +29,16 @@
 #define LOOK_NS	  NS_PER_S	  /* between two looks at the hits */
 #define STRIKES	  3		  /* looks in a row above the bound */
 
-/* What a hit costs at least, ns, whatever the program does (doc/event.md). */
+/* What a hit costs at least, ns, whatever the program does (doc/event.md). Points in files are
+ * measured (event/point_cost.h). */
 #define TRACEPOINT_NS 50
 #define KERNEL_NS     100
-#define USER_NS	      1000
+#define PROGRAM_NS    60 /* the look at whose hit it is */
+
+/* Of all processes; `returning`: hits whose return is probed as well. */
+struct hit_counts {
+	uint64_t all, returning;
+};
 
 /* A slot's state, on the loop's thread; the tracer is the only one. */
 struct event_run {
@@ -41,9 +47,10 @@ struct event_run {
 	struct event_settings settings; /* that it runs with */
 	struct bpf_link *entry, *back;	/* NULL: not attached; in files, event_files attaches */
 	bool of_file;
-	uint64_t hit_ns;
 	struct loop_timer timer;
-	uint64_t hits, looked_ns, cost_ppm;
+	struct hit_cost cost;
+	struct hit_counts hits; /* at the last look */
+	uint64_t looked_ns, cost_ppm;
 	unsigned strikes;
 };
 
@@ -90,18 +97,50 @@ static const struct loadable *const loadables[] = {PROBE_SLOTS(EVENT_LOADABLE)};
 
 /* ---- the rate of hits ---- */
 
-static uint64_t read_hits(const struct event_bpf *bpf)
+static uint64_t sum_hits(const struct event_bpf *bpf, enum event_hit which)
 {
 	int cpus = libbpf_num_possible_cpus();
 	_cleanup_free_ uint64_t *each = cpus > 0 ? calloc((size_t)cpus, sizeof(*each)) : NULL;
-	uint32_t zero = 0;
+	uint32_t index = which;
 	uint64_t sum = 0;
 
-	if (!each || bpf_map_lookup_elem(bpf_map__fd(bpf->maps.hits), &zero, each) < 0)
+	if (!each || bpf_map_lookup_elem(bpf_map__fd(bpf->maps.hits), &index, each) < 0)
 		return 0;
 	for (int i = 0; i < cpus; i++)
 		sum += each[i];
 	return sum;
+}
+
+static bool is_in_file(const struct event_text *event)
+{
+	return event->type == EVENT_USER || event->type == EVENT_USDT;
+}
+
+static struct hit_counts read_hits(const struct event_run *event)
+{
+	const struct event_bpf *bpf = tracer_own_bpf(event->run->own);
+	struct hit_counts hits = {.all = sum_hits(bpf, EVENT_HIT)};
+
+	if (!bpf->bss->event_timed)
+		return hits;
+	hits.returning = is_in_file(&event->event) && bpf_program__fd(bpf->progs.at_session) >= 0
+				 ? sum_hits(bpf, EVENT_HIT_RETURNING)
+				 : hits.all;
+	return hits;
+}
+
+/* Finds what a hit costs now, and tells the guard. */
+static void update_cost(struct event_run *event)
+{
+	struct event_bpf *bpf = tracer_own_bpf(event->run->own);
+
+	if (is_in_file(&event->event))
+		event->cost = event_files_cost(event->run->event_files, event->run->probe);
+	else if (event->event.type == EVENT_KERNEL)
+		event->cost = (struct hit_cost){KERNEL_NS, KERNEL_NS};
+	else
+		event->cost = (struct hit_cost){.entry_ns = TRACEPOINT_NS};
+	bpf->data->event_skipped_ns = event->cost.entry_ns + PROGRAM_NS;
 }
 
 /* Gives the event up if its hits alone cost more than max_overhead, for some seconds. */
@@ -109,11 +148,14 @@ static void look_at_hits(void *arg)
 {
 	struct event_run *event = arg;
 	const struct tracer *tracer = event->run->tracer;
-	uint64_t now_ns = loop_now_ns(), hits = read_hits(tracer_own_bpf(event->run->own));
-	uint64_t rate = (hits - event->hits) * NS_PER_S / (now_ns - event->looked_ns + 1);
-	uint64_t cost_ppm = rate * event->hit_ns / 1000;
+	const struct hit_counts hits = read_hits(event);
+	uint64_t now_ns = loop_now_ns(), elapsed_ns = now_ns - event->looked_ns + 1;
+	uint64_t rate = (hits.all - event->hits.all) * NS_PER_S / elapsed_ns;
+	uint64_t returns = (hits.returning - event->hits.returning) * NS_PER_S / elapsed_ns;
 	struct why why;
 
+	update_cost(event);
+	uint64_t cost_ppm = (rate * event->cost.entry_ns + returns * event->cost.return_ns) / 1000;
 	event->hits = hits;
 	event->cost_ppm = cost_ppm;
 	event->looked_ns = now_ns;
@@ -130,7 +172,7 @@ static void look_at_hits(void *arg)
 }
 
 struct event_stats {
-	uint64_t hits, cost_ppm;
+	uint64_t hits, hit_ns, cost_ppm;
 };
 KIND_STATS_FIT(struct event_stats);
 
@@ -139,7 +181,7 @@ static void count_event(const struct event_run *event, union kind_stats *stats)
 	struct event_stats *mine = (struct event_stats *)stats;
 
 	if (event->run && event->run->own)
-		*mine = (struct event_stats){read_hits(tracer_own_bpf(event->run->own)),
+		*mine = (struct event_stats){read_hits(event).all, event->cost.entry_ns,
 					     event->cost_ppm};
 }
 
@@ -154,6 +196,8 @@ static const struct measure rows[] = {
 	{"event_hits_total", "hits", COUNTER,
 	 "Hits of an event that params.events names, of all processes, since it runs.",
 	 MEASURE_AT(event_stats, hits)},
+	{NULL, "hit_ns", GAUGE, "What a hit costs by itself at least, without a return, ns.",
+	 MEASURE_AT(event_stats, hit_ns)},
 	{"event_cost_ppm", "cost_ppm", GAUGE,
 	 "What the hits of an event take by themselves at least, in the last second: millionths of "
 	 "a CPU.",
@@ -270,19 +314,6 @@ static int attach_event(struct event_run *event, struct why *why)
 	return r;
 }
 
-static void set_hit_cost(struct event_run *event)
-{
-	static const uint64_t costs[] = {
-		[EVENT_TRACEPOINT] = TRACEPOINT_NS,
-		[EVENT_KERNEL] = KERNEL_NS,
-		[EVENT_USER] = USER_NS,
-		[EVENT_USDT] = USER_NS,
-	};
-	bool twice = event->settings.time && event->event.type == EVENT_USER;
-
-	event->hit_ns = costs[event->event.type] * (twice ? 2 : 1);
-}
-
 /* Takes an event's hooks off; points in files go later. From now on nothing is counted. */
 static void close_event(struct event_run *event)
 {
@@ -329,8 +360,8 @@ static int start_event(struct probe_run *run, struct why *why)
 	r = begin_event(event, why);
 	if (r < 0)
 		return r;
-	set_hit_cost(event);
-	event->hits = read_hits(tracer_own_bpf(run->own));
+	update_cost(event);
+	event->hits = read_hits(event);
 	event->looked_ns = loop_now_ns();
 	event->strikes = 0;
 	event->cost_ppm = 0;

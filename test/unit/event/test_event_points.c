@@ -372,6 +372,44 @@ static void a_loop_may_end_far_behind_the_point(void **state)
 	assert_int_equal(point_of_code(code, 120, false), 5);
 }
 
+static bool steps(const char *code, size_t bytes)
+{
+	point_of_code(code, bytes, true);
+	return points.stepped;
+}
+
+#define STEPS(code) steps(code, sizeof(code) - 1)
+
+static void what_the_kernel_has_to_step_is_known(void **state)
+{
+	(void)state;
+	assert_false(STEPS("\x55\xc3"));			/* push; ret */
+	assert_false(STEPS("\xf3\x0f\x1e\xfa\x55\xc3"));	/* endbr64; push */
+	assert_false(STEPS("\x90\xc3"));			/* nop; ret */
+	assert_true(STEPS("\x48\x89\xf8\xc3"));			/* mov; ret */
+	assert_true(STEPS("\xc3"));				/* ret */
+	assert_true(STEPS("\x48\x83\xec\x18\xe8\0\0\0\0\xc3")); /* sub $24,%rsp; call */
+}
+
+/* The first is push; ret, the second mov; ret. */
+static void one_point_that_is_stepped_is_enough(void **state)
+{
+	static const struct symbol_plan symbols[] = {FUNCTION("f", 0x20, 2),
+						     FUNCTION("f", 0x30, 4)};
+	static uint8_t code[CODE_BYTES];
+	const struct elf_plan plan = {
+		.symbols = symbols, .symbols_count = ARRAY_SIZE(symbols), .code = code};
+
+	(void)state;
+	memset(code, 0xcc, sizeof(code));
+	memcpy(code + 0x20, "\x55\xc3", 2);
+	memcpy(code + 0x30, "\x48\x89\xf8\xc3", 4);
+	_cleanup_close_ int fd = elf_file(&plan);
+	assert_int_equal(find_in(fd, "u:/made:f", NULL, false), 0);
+	assert_int_equal(points.count, 2);
+	assert_true(points.stepped);
+}
+
 #endif
 
 /* ---- static probes ---- */
@@ -402,6 +440,7 @@ static void a_static_probe_has_a_point_and_no_counter_without_a_semaphore(void *
 	assert_int_equal(points.all[0].call, CALL_SIZE);
 #if defined(__x86_64__)
 	assert_int_equal(truth.file[points.all[0].offset], 0x90);
+	assert_false(points.stepped);
 #endif
 }
 
@@ -700,6 +739,8 @@ int main(void)
 		cmocka_unit_test(where_the_return_is_wanted_nothing_is_pushed_before_the_point),
 		cmocka_unit_test(a_point_is_passed_once_a_call),
 		cmocka_unit_test(a_loop_may_end_far_behind_the_point),
+		cmocka_unit_test(what_the_kernel_has_to_step_is_known),
+		cmocka_unit_test(one_point_that_is_stepped_is_enough),
 #endif
 		cmocka_unit_test(the_notes_and_their_base_are_found),
 		cmocka_unit_test(a_static_probe_has_a_point_and_no_counter_without_a_semaphore),
