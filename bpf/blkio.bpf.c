@@ -7,6 +7,8 @@
  *			-> else the stack of the current process, kept for the bio
  *	a request completes, anywhere -> each of its bios, each of their folios -> counted
  *
+ * A disk without requests takes a bio without a word of its end: such are counted in sum alone.
+ *
  * These are events with a begin and an end (bpf/stack/probe_halves.h), whose number is the address
  * of the bio, or that of the folio and what it does.
  */
@@ -17,6 +19,8 @@
 
 #define FOLIO_DIRTY	 1 /* marks on a folio's address */
 #define FOLIO_WRITTEN	 2
+
+#define PART_UNSEEN	 0 /* of what no request will have */
 
 #define BIOS_MAX	 512 /* of a request */
 #define RUNS_MAX	 512 /* of a bio: struct page_run */
@@ -129,32 +133,53 @@ static __always_inline uint32_t bio_part(const struct bio *bio, const struct gen
 
 /* ---- folios ---- */
 
-/* Begins the way of a folio's bytes to the disk. The folio may have parts in several bios. Returns
- * whether it is known who made it dirty. */
+/* Counts what a disk without requests takes of targets. */
+static __always_inline void count_unseen(enum bare_disk bareness, uint32_t bios, uint64_t bytes)
+{
+	uint32_t zero = 0;
+	struct counters *mine = bpf_map_lookup_elem(&counters, &zero);
+
+	if (mine && bareness < BARE_DISK_COUNT) {
+		mine->unseen_bios[bareness] += bios;
+		mine->unseen_bytes[bareness] += bytes;
+	}
+}
+
+/* Begins the way of a folio's bytes to the disk. The folio may have parts in several bios. Of a
+ * disk without requests (PART_UNSEEN) the bytes are only counted. Returns whether it is known who
+ * made the folio dirty. */
 __noinline int own_folio(uint64_t folio, uint32_t bytes, uint32_t part)
 {
 	struct half_key key = {.number = folio | FOLIO_DIRTY, .probe = PROBE_BLKIO};
 	const struct half_event *dirty = bpf_map_lookup_elem(&halves, &key);
 	struct half_event *written, event;
+	bool unseen = part == PART_UNSEEN;
 
 	if (dirty) {
 		event = *dirty;
 		half_forget(PROBE_BLKIO, key.number);
 		key.number = folio | FOLIO_WRITTEN;
 		written = bpf_map_lookup_elem(&halves, &key);
-		if (written && written->state & HALF_ENDED)
+		if (written && (unseen || written->state & HALF_ENDED))
 			half_forget(PROBE_BLKIO, key.number);
+		if (unseen)
+			count_unseen(BARE_DISK, 0, (uint64_t)bytes * event.weight);
 		event.key.part = part;
 		event.window = current_window();
-		event.left = bytes;
-		event.state = 0;
-		half_keep(&key, &event);
+		event.left = unseen ? 0 : bytes;
+		event.state = unseen ? HALF_ENDED : 0;
+		if (!unseen || folio_is_large(folio))
+			half_keep(&key, &event);
 		return 1;
 	}
 	key.number = folio | FOLIO_WRITTEN;
 	written = bpf_map_lookup_elem(&halves, &key);
 	if (!written || written->state & HALF_CLOSED)
 		return 0;
+	if (unseen) {
+		count_unseen(BARE_DISK, 0, (uint64_t)bytes * written->weight);
+		return 1;
+	}
 	__sync_fetch_and_add(&written->left, bytes);
 	written->state = 0;
 	return 1;
@@ -346,6 +371,23 @@ static __always_inline void set_left(uint64_t number, uint32_t bytes)
 		event->left = bytes;
 }
 
+/* A disk without requests takes a bio. Nobody says when it is done, so what it takes of targets is
+ * only counted. (Of a disk that consists of others, these may get the bio's pages: they are left as
+ * they are.) */
+static __always_inline void leave_bio(const struct bio *bio, const struct gendisk *disk,
+				      bool writes)
+{
+	enum bare_disk bareness = disk_bareness(disk);
+	uint32_t found = 0;
+
+	if (writes && bareness == BARE_DISK && disks_tell_below())
+		found = own_pages((uint64_t)bio, PART_UNSEEN);
+	if (found & OWNED)
+		count_unseen(bareness, 1, 0);
+	else if (!found && probe_target(PROBE_BLKIO))
+		count_unseen(bareness, 1, bio_bytes(bio));
+}
+
 SEC("raw_tp/block_bio_queue")
 int queue_bio(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -354,8 +396,12 @@ int queue_bio(struct bpf_raw_tracepoint_args *ctx)
 	bool writes = bio_writes_pages(bio);
 	struct taking taking = {};
 
-	if ((!writes && !probe_target(PROBE_BLKIO)) || !disk_has_requests(disk))
+	if ((!writes && !probe_target(PROBE_BLKIO)) || !disk)
 		return 0;
+	if (!disk_has_requests(disk)) {
+		leave_bio(bio, disk, writes);
+		return 0;
+	}
 	taking.part = bio_part(bio, disk);
 	if (writes && own_pages((uint64_t)bio, taking.part))
 		return 0;

@@ -177,7 +177,7 @@ build/test/programs/mote_%: test/programs/cpu/mote_%.c $(PROGRAMHEADERS)
 	$(call say,cc)
 	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) -static -nostdlib -Wl,--eh-frame-hdr -o $@ $<
 # Calls of 32-bit code, in a program of 64 bits, and in one of 32 where the compiler makes such. Without a C library.
-NARROWFLAGS := -ffreestanding -fno-stack-protector -static -nostdlib -Wl,--eh-frame-hdr
+NARROWCALLFLAGS := -ffreestanding -fno-stack-protector -static -nostdlib -Wl,--eh-frame-hdr
 ifneq ($(ARCH),x86)
 PROGRAMS := $(filter-out %/narrow,$(PROGRAMS))
 else ifeq ($(shell echo 'int main;' | $(CC) -m32 -nostdlib -static -Wl,-e,main -x c - -o /dev/null 2>/dev/null && echo yes),yes)
@@ -186,11 +186,11 @@ endif
 build/test/programs/narrow: test/programs/io/narrow.c $(PROGRAMHEADERS)
 	@mkdir -p $(@D)
 	$(call say,cc)
-	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) $(NARROWFLAGS) -o $@ $<
+	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) $(NARROWCALLFLAGS) -o $@ $<
 build/test/programs/narrow_i386: test/programs/io/narrow.c $(PROGRAMHEADERS)
 	@mkdir -p $(@D)
 	$(call say,cc)
-	$(Q)$(CC) -m32 -std=gnu17 $(PROGRAMFLAGS) $(NARROWFLAGS) -o $@ $<
+	$(Q)$(CC) -m32 -std=gnu17 $(PROGRAMFLAGS) $(NARROWCALLFLAGS) -o $@ $<
 define program_rules
 build/test/programs/%: $(1)/%.c $$(PROGRAMHEADERS)
 	@mkdir -p $$(@D)

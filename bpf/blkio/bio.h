@@ -7,6 +7,7 @@
 #pragma once
 
 #include "bpf/core/kernel_types.h"
+#include "bpf/shared/sample.h"
 
 /* include/linux/blk_types.h: enum req_op */
 #define OP_MASK	       0xff
@@ -31,13 +32,19 @@ struct request_queue {
 	const void *mq_ops;
 } RELOCATED;
 
+struct list_head {
+	struct list_head *next;
+} RELOCATED;
+
 struct gendisk {
 	char disk_name[32];
 	struct request_queue *queue;
+	struct list_head slave_bdevs; /* disks that it consists of; since 5.15 */
 } RELOCATED;
 
 struct block_device {
 	struct gendisk *bd_disk;
+	struct list_head bd_holder_disks; /* disks that consist of it; before 5.15 */
 } RELOCATED;
 
 struct bvec_iter {
@@ -89,7 +96,29 @@ static __always_inline const struct gendisk *bio_disk(const struct bio *bio)
  * to devices below (md, most of dm). */
 static __always_inline bool disk_has_requests(const struct gendisk *disk)
 {
-	return disk && BPF_CORE_READ(disk, queue, mq_ops);
+	return BPF_CORE_READ(disk, queue, mq_ops);
+}
+
+/* Returns whether the kernel lists what disks consist of, or has none that consist of others. */
+static __always_inline bool disks_tell_below(void)
+{
+	const struct gendisk *disk = NULL;
+	const struct block_device *part = NULL;
+
+	return bpf_core_field_exists(disk->slave_bdevs) ||
+	       !bpf_core_field_exists(part->bd_holder_disks);
+}
+
+/* Returns what a disk without requests is like. */
+static __always_inline enum bare_disk disk_bareness(const struct gendisk *disk)
+{
+	uint64_t list, next;
+
+	if (!bpf_core_field_exists(disk->slave_bdevs))
+		return BARE_DISK;
+	list = (uint64_t)disk + bpf_core_field_offset(disk->slave_bdevs);
+	next = (uint64_t)BPF_CORE_READ(disk, slave_bdevs.next);
+	return next && next != list ? STACKED_DISK : BARE_DISK;
 }
 
 /* Returns whether the bio writes what is in memory. */

@@ -121,6 +121,12 @@ enum loss { LOSSES(NAMED_VALUE) LOST_COUNT };
 #define LOSERS_SCHED (PROBE_COUNT + 1) /* probes of the feature /sched */
 #define LOSERS_COUNT (PROBE_COUNT + 2)
 
+/* Disks that take bios without a request, which the probe blkio only counts (bpf/blkio.bpf.c). */
+#define BARE_DISKS(X)                                                                              \
+	X(BARE_DISK, "no_requests")    /* what it takes is with it, or nobody says where */        \
+	X(STACKED_DISK, "disks_below") /* it consists of other disks, which get it */
+enum bare_disk { BARE_DISKS(NAMED_VALUE) BARE_DISK_COUNT };
+
 /* Counters of a CPU. Map `counters`, key 0. */
 struct counters {
 	uint64_t samples[PROBE_COUNT];	/* stacks counted */
@@ -128,6 +134,7 @@ struct counters {
 	uint64_t lost[LOSERS_COUNT][LOST_COUNT]; /* weights of samples; events */
 	uint64_t waits_over_maxblock;
 	uint64_t ring_thread_requests; /* of the probe io: the kernel's own thread submitted them */
+	uint64_t unseen_bios[BARE_DISK_COUNT], unseen_bytes[BARE_DISK_COUNT]; /* of targets */
 	uint64_t slow_waits[SCHED_COUNT]; /* delays above sched_settings.slow_ns */
 	uint64_t slow_lost;		  /* slow waits that were lost: the ring buffer was full */
 	uint64_t hists_refused;		  /* values of groups, or cells, that found no room */

@@ -12,7 +12,8 @@
 struct diagnosis {
 	struct utsname host;
 	struct finding probes[PROBE_COUNT];
-	struct finding hooks[PROBE_COUNT]; /* by the capabilities alone: what this kernel allows */
+	/* by the capabilities and the kernel's types alone: what this kernel allows */
+	struct finding hooks[PROBE_COUNT];
 	/* probes of /sched and of /proc, by the capabilities */
 	struct finding sched[SCHED_COUNT], proc[COST_PROBES];
 	struct finding capabilities[CAPABILITY_COUNT]; /* from CAN_NOTHING + 1 on */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "capability/ktypes.h"
 #include "loop/loop.h"
 #include "command/command.h"
 #include "command/diagnosis.h"
@@ -159,26 +160,46 @@ static void judge_profiled(struct diagnosis *diagnosis, enum probe probe)
 	memcpy(finding->remedy, hooks->remedy, sizeof(finding->remedy));
 }
 
-/* Judges a probe that isn't profiled here: by the trials of its needs. */
-static void judge_needs(const struct kind_need *needs, const struct diagnosis *diagnosis,
-			struct finding *finding)
+static void tell_allowed(struct finding *finding)
 {
-	needs_judge(needs, diagnosis->capabilities, finding);
 	if (finding->state == FINDING_YES)
 		snprintf(finding->reason, sizeof(finding->reason), "all that it needs is allowed");
 }
 
+/* Judges a probe of /sched or /proc, which isn't profiled here: by the trials of its needs. */
+static void judge_needs(const struct kind_need *needs, const struct diagnosis *diagnosis,
+			struct finding *finding)
+{
+	needs_judge(needs, diagnosis->capabilities, finding);
+	tell_allowed(finding);
+}
+
+/* Reads the kernel's types. The trial of it has just gone well, in a child. Returns NULL if they
+ * can't be read. */
+static const struct ktypes *read_types(const struct diagnosis *diagnosis, struct ktypes *types)
+{
+	if (diagnosis->capabilities[CAN_KNOW_TYPES].state == FINDING_NO)
+		return NULL;
+	_cleanup_close_ int fd = ktypes_open(types);
+	return fd < 0 ? NULL : types;
+}
+
 static void judge_probes(struct diagnosis *diagnosis)
 {
+	struct ktypes room = {0};
+	const struct ktypes *types = read_types(diagnosis, &room);
+
 	diagnosis->ok = true;
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		struct finding *finding = &diagnosis->probes[i];
 
-		kind_judge(kind_get(i), diagnosis->capabilities, &diagnosis->hooks[i]);
-		if (i == (int)kind_of_clock())
+		kind_judge(kind_get(i), diagnosis->capabilities, types, &diagnosis->hooks[i]);
+		if (i == (int)kind_of_clock()) {
 			judge_profiled(diagnosis, i);
-		else
-			judge_needs(kind_get(i)->needs, diagnosis, finding);
+		} else {
+			*finding = diagnosis->hooks[i];
+			tell_allowed(finding);
+		}
 		diagnosis->ok =
 			diagnosis->ok && (finding->state != FINDING_NO || kind_get(i)->of_hardware);
 	}

@@ -22,6 +22,7 @@
 
 #define HUGE_PAGE_FILE "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"
 #define HUGE_BYTES     (2 * 1024 * 1024)
+#define NO_COPIES      "copies of anonymous pages at a write aren't told"
 #define BATCH_MIN      32 /* lib/percpu_counter.c: compute_batch_value() */
 
 /* Events after a fault, and, if there is no tracepoint, before it. */
@@ -30,7 +31,6 @@ enum fault_event { BEFORE_ANY, AFTER_MINOR, AFTER_MAJOR, FAULT_EVENTS };
 struct tracer_faults {
 	struct fault_bpf *bpf;
 	struct timer *events[FAULT_EVENTS];
-	char limit[256];
 };
 
 static uint32_t huge_bytes(void)
@@ -145,29 +145,32 @@ static int attach_faults(struct tracer *tracer)
 	return bpf->links.before_kernel ? 0 : -errno;
 }
 
-static void find_limit(struct tracer *tracer)
+const char *tracer_faults_limit(const struct ktypes *types)
 {
-	const struct ktypes *types = &tracer->types.known;
-	const char *lacks = !types->has_fault_tracepoints ? "faults have no error code"
-			    : !types->has_vm_events
-				    ? "the kernel's BTF doesn't tell where vm_event_states is"
-				    : NULL;
+	if (!types->has_fault_tracepoints)
+		return "faults have no error code: " NO_COPIES;
+	return types->has_vm_events
+		       ? ""
+		       : "the kernel's BTF doesn't tell where vm_event_states is: " NO_COPIES;
+}
 
-	snprintf(tracer->faults->limit, sizeof(tracer->faults->limit),
-		 "pages that the kernel gets for itself (MAP_POPULATE, mlock, direct I/O) show no "
-		 "event%s%s%s",
-		 lacks ? "; " : "", lacks ? lacks : "",
-		 lacks ? ": copies of anonymous pages at a write aren't told" : "");
+const char *tracer_faults_lack(const struct ktypes *types)
+{
+	bool known = types->has_rss_counters ? types->cpu_values_at : types->has_task_rss;
+
+	return known ? ""
+		     : "what a page fault adds can't be told: this kernel counts resident pages in "
+		       "a way that isn't known";
 }
 
 /* Returns whether the kernel counts resident pages in a known way. */
 static int check_counters(const struct tracer *tracer, struct why *why)
 {
-	if (tracer->types.known.has_rss_counters ? tracer->types.known.cpu_values_at
-						 : tracer->types.known.has_task_rss)
+	const char *lack = tracer_faults_lack(&tracer->types.known);
+
+	if (!lack[0])
 		return 0;
-	why_set(why, "what a page fault adds can't be told: this kernel counts "
-		     "resident pages in a way that isn't known");
+	why_set(why, "%s", lack);
 	return -EOPNOTSUPP;
 }
 
@@ -196,7 +199,6 @@ static int begin_faults(struct tracer *tracer, struct why *why)
 					     .first = bpf->obj,
 					     .has = bpf->rodata->runtimes_walked,
 					     .take_over = take_over_fault});
-	find_limit(tracer);
 	return 0;
 }
 
@@ -247,9 +249,4 @@ void tracer_faults_stop(struct tracer *tracer)
 		timer_free(faults->events[i]);
 	preload_retire(tracer->preload, &loadable_fault, faults->bpf);
 	free(faults);
-}
-
-const char *tracer_faults_limit(const struct tracer *tracer)
-{
-	return tracer->faults ? tracer->faults->limit : "";
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bpf/shared/allocations.h"
+#include "capability/ktypes.h"
 #include "kernel/tracer.h"
 
 /* What page faults and calls of allocators load (kernel/preload.h); NULL ends each list. */
@@ -20,11 +21,10 @@ int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 /* Detaches and unloads the programs. */
 void tracer_faults_stop(struct tracer *tracer);
 
-/*
- * Returns a sentence on what this kernel doesn't tell of faults; "": nothing. The programs must be
- * loaded.
- */
-const char *tracer_faults_limit(const struct tracer *tracer);
+/* Return a sentence on why the kernel's faults can't be told, and on what it doesn't tell of them;
+ * "": nothing. */
+const char *tracer_faults_lack(const struct ktypes *types);
+const char *tracer_faults_limit(const struct ktypes *types);
 
 struct calls_settings {
 	uint64_t sample_bytes; /* one in so many bytes in the mean (4 GiB at most); 0: each call */

@@ -22,6 +22,7 @@ struct tracer;
 struct code_copy;
 struct known_file;
 struct known_file_key;
+struct ktypes;
 struct told_maps;
 struct group_event;
 struct loadable;
@@ -211,6 +212,9 @@ void tracer_known_file_drop(struct tracer *tracer, const struct known_file_key *
 
 /* Returns the number of the current window (kernel/window_counts.h); 0 while stopped. */
 uint64_t tracer_window(const struct tracer *tracer);
+
+/* Returns what is known of the kernel's types; NULL: they were not looked for yet. */
+const struct ktypes *tracer_ktypes(const struct tracer *tracer);
 
 /* Sums up the counters of all CPUs since tracer_new(). */
 void tracer_counters(const struct tracer *tracer, struct counters *sum);

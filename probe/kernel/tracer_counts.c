@@ -21,6 +21,10 @@ static void add_counters(struct counters *sum, const struct counters *more)
 	}
 	sum->waits_over_maxblock += more->waits_over_maxblock;
 	sum->ring_thread_requests += more->ring_thread_requests;
+	for (int i = 0; i < BARE_DISK_COUNT; i++) {
+		sum->unseen_bios[i] += more->unseen_bios[i];
+		sum->unseen_bytes[i] += more->unseen_bytes[i];
+	}
 	for (int i = 0; i < SCHED_COUNT; i++)
 		sum->slow_waits[i] += more->slow_waits[i];
 	sum->slow_lost += more->slow_lost;

@@ -190,9 +190,6 @@ int tracer_share_all(const struct bpf_object *from, struct bpf_object *to,
 /* Returns what tells libbpf where the kernel's types are; NULL: errno says why. Any thread. */
 const struct bpf_object_open_opts *tracer_options(struct tracer *tracer);
 
-/* Returns what is known of the kernel's types; NULL: they were not looked for yet. */
-const struct ktypes *tracer_ktypes(const struct tracer *tracer);
-
 /*
  * Has an opened object's hash maps take all their memory at once where programs at tracepoints may
  * not use maps that grow: before 6.1 such a kernel warns, which may stop it (panic_on_warn). Such

@@ -188,8 +188,39 @@ void needs_judge(const struct kind_need *needs, const struct finding findings[CA
 		snprintf(finding->remedy, sizeof(finding->remedy), "none is known");
 }
 
+/* Judges by what the kernel's types lack. The kernel is what it is: there is no remedy. */
+static void judge_types(const struct kind *kind, const struct ktypes *types,
+			struct finding *finding)
+{
+	const char *lack = kind->lack ? kind->lack(types) : "";
+	const char *limit = kind->limit ? kind->limit(types) : "";
+
+	if (finding->state == FINDING_NO)
+		return;
+	if (lack[0]) {
+		*finding =
+			(struct finding){.state = FINDING_NO, .remedy = "none but another kernel"};
+		add_words(finding->reason, sizeof(finding->reason), "", lack);
+	} else if (limit[0]) {
+		finding->state = FINDING_LIMITED;
+		add_words(finding->reason, sizeof(finding->reason), "", limit);
+	}
+}
+
 void kind_judge(const struct kind *kind, const struct finding findings[CAPABILITY_COUNT],
-		struct finding *finding)
+		const struct ktypes *types, struct finding *finding)
 {
 	needs_judge(kind->needs, findings, finding);
+	if (types)
+		judge_types(kind, types, finding);
+}
+
+bool kind_unseen(const struct kind *kind, const struct ktypes *types, char text[KIND_UNSEEN_BYTES])
+{
+	text[0] = '\0';
+	if (types && kind->never)
+		add_words(text, KIND_UNSEEN_BYTES, "", kind->never);
+	if (types && kind->limit && kind->limit(types)[0])
+		add_words(text, KIND_UNSEEN_BYTES, "", kind->limit(types));
+	return kind->limit || kind->never;
 }

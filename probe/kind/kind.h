@@ -18,6 +18,7 @@
 struct allocators;
 struct counters;
 struct event_files;
+struct ktypes;
 struct loadable;
 struct measures;
 struct param;
@@ -176,8 +177,14 @@ struct kind {
 	const struct measures *measures;
 	void (*count)(const struct tracer *tracer, const struct counters *counters,
 		      union kind_stats *stats);
-	/* Returns a sentence on what this kernel doesn't show; "": nothing. NULL: nothing. */
-	const char *(*limit)(const struct tracer *tracer);
+	/*
+	 * What the probe lacks on this kernel, by its types (capability/ktypes.h): a sentence on
+	 * why the probe can't run at all, and one on what it doesn't show; "": nothing. NULL:
+	 * nothing. `never`: what no kernel shows to it; NULL: nothing.
+	 */
+	const char *(*lack)(const struct ktypes *types);
+	const char *(*limit)(const struct ktypes *types);
+	const char *never;
 	/* Returns a sentence on what is missing while it runs; "": nothing. NULL: nothing. */
 	const char *(*state)(const struct probe_run *run);
 };
@@ -223,11 +230,20 @@ enum probe kind_of_heap(void);
 uint32_t kinds_at_switch(void);
 uint32_t kinds_recorded(void);
 
+#define KIND_UNSEEN_BYTES 320
+
+/*
+ * Writes what isn't shown to the probe, on any kernel and on this one. "": nothing, or `types` is
+ * NULL, as long as nobody has looked for them. Returns whether there could be anything.
+ */
+bool kind_unseen(const struct kind *kind, const struct ktypes *types, char text[KIND_UNSEEN_BYTES]);
+
 /*
  * Judge whether something with these needs (KIND_NEEDS_MAX) can run, from the findings on all
- * capabilities: fill in whether, why not, or why only with limits.
+ * capabilities: fill in whether, why not, or why only with limits. A probe is judged by the
+ * kernel's types as well; NULL: they can't be read.
  */
 void needs_judge(const struct kind_need *needs, const struct finding findings[CAPABILITY_COUNT],
 		 struct finding *finding);
 void kind_judge(const struct kind *kind, const struct finding findings[CAPABILITY_COUNT],
-		struct finding *finding);
+		const struct ktypes *types, struct finding *finding);

@@ -12,6 +12,7 @@
 #include "blkio.skel.h"
 #include "bpf/shared/blkio_parts.h"
 #include "kernel/tracer_part.h"
+#include "measure/measure.h"
 #include "probes/probe_needs.h"
 #include "profile/view.h"
 #include "select/param.h"
@@ -20,6 +21,12 @@
 #define NO_HEADS                                                                                   \
 	"of folios of several pages, only what begins at the first page has an owner: this "       \
 	"kernel's struct page doesn't lead to the folio"
+
+#define NO_BLOCKS                                                                                  \
+	"this kernel has no tracepoints block_bio_queue and block_rq_complete (CONFIG_BLOCK)"
+#define UNSEEN_BIOS                                                                                \
+	"disks without requests (zram, pmem) don't tell when they are done: what they take is "    \
+	"counted in unseen_bytes"
 
 struct blkio_params {
 	int64_t writeback; /* keep who made pages dirty */
@@ -58,6 +65,41 @@ static const struct view_row views[VIEWS] = {
 			 .event_title = "Block Requests",
 			 .pprof = &in_device},
 };
+
+struct blkio_stats {
+	uint64_t bios[BARE_DISK_COUNT], bytes[BARE_DISK_COUNT];
+};
+KIND_STATS_FIT(struct blkio_stats);
+
+static const char *bareness_name(unsigned bareness)
+{
+	static const char *const names[] = {BARE_DISKS(NAMED_NAME)};
+
+	return names[bareness];
+}
+
+static const struct measure_label of_bareness = {"cause", bareness_name, 0, BARE_DISK_COUNT};
+
+static const struct measure numbers[] = {
+	{"blkio_unseen_bios_total", "unseen_bios", COUNTER,
+	 "Bios of targets that disks without requests took, which blkio doesn't show.",
+	 MEASURE_EACH(blkio_stats, bios, &of_bareness)},
+	{"blkio_unseen_bytes_total", "unseen_bytes", COUNTER, "Bytes of these.",
+	 MEASURE_EACH(blkio_stats, bytes, &of_bareness)},
+};
+
+static const struct measures measures = {"Probes: block I/O", "status.probes.blkio",
+					 MEASURE_ROWS(numbers)};
+
+static void count_bios(const struct tracer *tracer, const struct counters *counters,
+		       union kind_stats *stats)
+{
+	struct blkio_stats *mine = (struct blkio_stats *)(void *)stats;
+
+	(void)tracer;
+	memcpy(mine->bios, counters->unseen_bios, sizeof(mine->bios));
+	memcpy(mine->bytes, counters->unseen_bytes, sizeof(mine->bytes));
+}
 
 /*
  * Names of disks, by the numbers that the kernel's side gives them. Its two maps stay for as long
@@ -208,11 +250,14 @@ static void stop_requests(struct probe_run *run)
 	tracer_unload(&run->own);
 }
 
-static const char *find_limit(const struct tracer *tracer)
+static const char *requests_lack(const struct ktypes *types)
 {
-	const struct ktypes *types = tracer_ktypes(tracer);
+	return types->has_blocks ? "" : NO_BLOCKS;
+}
 
-	return types && types->has_blocks && !types->has_folio_heads ? NO_HEADS : "";
+static const char *requests_limit(const struct ktypes *types)
+{
+	return !types->has_blocks || types->has_folio_heads ? "" : NO_HEADS;
 }
 
 const struct kind probe_blkio = {
@@ -237,5 +282,9 @@ const struct kind probe_blkio = {
 	.loads = blkio_loads,
 	.start = start_requests,
 	.stop = stop_requests,
-	.limit = find_limit,
+	.measures = &measures,
+	.count = count_bios,
+	.lack = requests_lack,
+	.limit = requests_limit,
+	.never = UNSEEN_BIOS,
 };

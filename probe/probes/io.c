@@ -146,11 +146,9 @@ static void stop_calls(struct probe_run *run)
 	tracer_unload(&run->own);
 }
 
-static const char *calls_limit(const struct tracer *tracer)
+static const char *calls_limit(const struct ktypes *types)
 {
-	const struct ktypes *types = tracer_ktypes(tracer);
-
-	return types && types->ring_arguments < 3 ? NO_RINGS : "";
+	return types->ring_arguments < 3 ? NO_RINGS : "";
 }
 
 const struct kind probe_io = {

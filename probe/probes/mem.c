@@ -61,5 +61,8 @@ const struct kind probe_mem = {
 	.loads = faults_loads,
 	.start = start_faults,
 	.stop = stop_faults,
+	.lack = tracer_faults_lack,
 	.limit = tracer_faults_limit,
+	.never = "pages that the kernel gets for itself (MAP_POPULATE, mlock, direct I/O) show no "
+		 "event",
 };

@@ -241,12 +241,8 @@ static void stop_sockets(struct probe_run *run)
 	tracer_unload(&run->own);
 }
 
-static const char *sockets_limit(const struct tracer *tracer)
+static const char *sockets_limit(const struct ktypes *types)
 {
-	const struct ktypes *types = tracer_ktypes(tracer);
-
-	if (!types)
-		return "";
 	if (!types->has_socket_lengths && types->retransmit_args && types->has_socket_ends)
 		return NO_LENGTHS "; " NO_FIRST_SENDER;
 	if (!types->has_socket_lengths)

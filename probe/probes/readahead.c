@@ -108,14 +108,19 @@ static struct readahead_bpf *open_readahead(const struct load_from *from)
 
 OWN_OBJECT(readahead)
 
+static const char *added_lack(const struct ktypes *types)
+{
+	return types->has_added ? "" : "this kernel has no tracepoint mm_filemap_add_to_page_cache";
+}
+
 static int start_added(struct probe_run *run, struct why *why)
 {
 	const struct ktypes *types = tracer_ktypes(run->tracer);
 
 	if (run->own)
 		return 0;
-	if (types && !types->has_added) {
-		why_set(why, "this kernel has no tracepoint mm_filemap_add_to_page_cache");
+	if (types && added_lack(types)[0]) {
+		why_set(why, "%s", added_lack(types));
 		return -EOPNOTSUPP;
 	}
 	return tracer_load_own(run->tracer, &loadable_readahead, &run->own,
@@ -129,11 +134,9 @@ static void stop_added(struct probe_run *run)
 	tracer_unload(&run->own);
 }
 
-static const char *added_limit(const struct tracer *tracer)
+static const char *added_limit(const struct ktypes *types)
 {
-	const struct ktypes *types = tracer_ktypes(tracer);
-
-	if (!types || types->has_asked) /* not asked yet, or all is there */
+	if (types->has_asked)
 		return "";
 	if (types->has_uses)
 		return "pages that are needed and pages ahead aren't told apart: the kernel has no "
@@ -164,5 +167,6 @@ const struct kind probe_readahead = {
 	.loads = readahead_loads,
 	.start = start_added,
 	.stop = stop_added,
+	.lack = added_lack,
 	.limit = added_limit,
 };

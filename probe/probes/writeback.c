@@ -63,14 +63,21 @@ static struct writeback_bpf *open_writeback(const struct load_from *from)
 
 OWN_OBJECT(writeback)
 
+static const char *dirty_lack(const struct ktypes *types)
+{
+	return types->has_dirty_folio || types->has_dirty_page
+		       ? ""
+		       : "this kernel has no tracepoint writeback_dirty_folio";
+}
+
 static int start_dirty(struct probe_run *run, struct why *why)
 {
 	const struct ktypes *types = tracer_ktypes(run->tracer);
 
 	if (run->own)
 		return 0;
-	if (types && !types->has_dirty_folio && !types->has_dirty_page) {
-		why_set(why, "this kernel has no tracepoint writeback_dirty_folio");
+	if (types && dirty_lack(types)[0]) {
+		why_set(why, "%s", dirty_lack(types));
 		return -EOPNOTSUPP;
 	}
 	return tracer_load_own(run->tracer, &loadable_writeback, &run->own,
@@ -82,11 +89,9 @@ static void stop_dirty(struct probe_run *run)
 	tracer_unload(&run->own);
 }
 
-static const char *dirty_limit(const struct tracer *tracer)
+static const char *dirty_limit(const struct ktypes *types)
 {
-	const struct ktypes *types = tracer_ktypes(tracer);
-
-	if (!types || knows_pauses(types)) /* not asked yet, or it does */
+	if (knows_pauses(types))
 		return "";
 	return "waits for writeback aren't seen: the tracepoint balance_dirty_pages has other "
 	       "arguments here";
@@ -116,5 +121,6 @@ const struct kind probe_writeback = {
 	.loads = writeback_loads,
 	.start = start_dirty,
 	.stop = stop_dirty,
+	.lack = dirty_lack,
 	.limit = dirty_limit,
 };

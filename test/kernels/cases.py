@@ -15,6 +15,7 @@ CUT_MAX = 0.01
 SHARE_MIN = 0.98
 PROGRAMS = ['chain', 'frames', 'altstack', 'syscalls', 'strands', 'naps', 'hang',
             'allocations', 'grow', 'pretends', 'flash', 'points', 'rings']
+MODULES = ['loop', 'brd', 'dax', 'dm-mod']  # disks: with requests, without, and of others
 FOREVER = 1000
 DEPTHS = [20, 150, 250, 996]
 
@@ -147,17 +148,25 @@ def check_newcomers(results):
     need(total >= LEAST / 2, 'only %d samples' % total)
     cut = sum(s.value for s in brief if s.has('[truncated]')) / total
     text = '%d samples of %d processes, %.1f %% cut' % (total, len(by_process) - 1, 100 * cut)
-    kernel = tuple(int(part) for part in results['uname'].text.split('.')[:2])
-    need(kernel < (6, 1) or cut <= 0.1, text)
+    need(kernel_of(results) < (6, 1) or cut <= 0.1, text)
     return text
 
 
-def check_doctor(result):
+def kernel_of(results):
+    """(6, 12)"""
+    return tuple(int(part) for part in results['uname'].text.split('.')[:2])
+
+
+def check_doctor(results):
+    result = results['doctor']
     lines = result.text.splitlines()
     oncpu = re.search(r'^ +oncpu +(\w+) +(.*)$', result.text, re.MULTILINE)
     need(oncpu and oncpu[1] in ('yes', 'limited'), 'oncpu: %s' % (oncpu and oncpu[0].strip()))
     need(result.status == 0, 'status %d: %s' % (result.status, lines[-1]))
     need(re.search(r'^ +btf +yes', result.text, re.MULTILINE), 'no BTF')
+    # What this kernel's types don't tell, in the words of GET: which pages are used is known since 6.12.
+    told = 'nor which ones are used' in ' '.join(result.text.split())
+    need(told == (kernel_of(results) < (6, 12)), 'the limits of readahead: %s' % result.text)
     without = re.findall(r'^  (\w+) +no ', result.text.partition('\nhooks')[2], re.MULTILINE)
     return 'oncpu %s; without %s' % (oncpu[1], ', '.join(without) or 'nothing')
 
@@ -311,6 +320,56 @@ def check_moved(results):
              '%s: %s' % (probe, result.text[-200:]))
         others[probe] = 'runs' if result.status == 0 else 'no'
     return '%d bytes, %d of a socket; %s' % (read + written, sent, others)
+
+
+def of_dd(text, *leaves):
+    """What all stacks of dd that end so weigh together."""
+    return sum(stack.value for stack in Profile(text).stacks
+               if ']dd' in stack.frames[0] and tuple(stack.frames[-len(leaves):]) == leaves)
+
+
+def moved_sectors(result):
+    """Bytes that the disk read and wrote, by /proc/diskstats."""
+    before, after = ([int(word) for word in line.split()] for line in result.text.splitlines())
+    return tuple(512 * (now - then) for now, then in zip(after, before))
+
+
+def check_disks(results):
+    """blkio's bytes are those of /proc/diskstats, writeback's those of the writer's /proc/PID/io, readahead's pages those
+    of the disk; what a disk without requests takes is told as unseen."""
+    if results['disks-disk'].status:
+        return 'skipped: no loop device: %s' % results['disks-disk'].text.strip()
+    for name in ('back', 'direct', 'dirty', 'pages'):
+        need(results['disks-' + name].status == 0, '%s: %s' % (name, results['disks-' + name].text[-200:]))
+    _, written = moved_sectors(results['disks-back-known'])
+    seen = of_dd(results['disks-back'].text, '[write]', '[loop0]')
+    need(seen == written == 4096000, 'written back: %d bytes, the disk says %d' % (seen, written))
+    direct = moved_sectors(results['disks-direct-known'])
+    seen = tuple(of_dd(results['disks-direct'].text, way, '[loop0]') for way in ('[read]', '[write]'))
+    need(seen == direct == (1 << 20, 1 << 20), 'direct: %s bytes, the disk says %s' % (seen, direct))
+    own = int(re.search(r'^write_bytes: ([0-9]+)$', results['disks-io'].text, re.MULTILINE)[1])
+    dirty = sum(s.value for s in Profile(results['disks-dirty'].text).stacks)
+    need(dirty == own == 409600, 'made dirty: %d bytes, its write_bytes say %d' % (dirty, own))
+    pages = sum(of_dd(results['disks-pages'].text, leaf) for leaf in ('[asked]', '[ahead]', '[asked or ahead]'))
+    need(pages == 2048, '%d pages read of 2048' % pages)
+    return '%d bytes written back, %d pages; %s' % (written, pages, unseen_of_disks(results))
+
+
+def unseen_of_disks(results):
+    """Checks what disks without requests took of a shell, and what the disk below one of them has; as a text."""
+    status = json.loads(results['disks-status'].text)['status']['probes']['blkio']
+    each = 409600
+    bare, stacked = (0 if results['disks-' + kind].status else each for kind in ('bare', 'stacked'))
+    # Before 5.15 nothing tells that a disk consists of others.
+    known = {'no_requests': bare, 'disks_below': stacked}
+    if kernel_of(results) < (5, 15):
+        known = {'no_requests': bare + stacked, 'disks_below': 0}
+    need(status['unseen_bytes'] == known, 'unseen: %s, not %s; %s' % (status, known, results['disks-answer'].text))
+    need(not any(status['lost'].values()), str(status['lost']))
+    below = Profile(results['disks-below'].text).total('[write]', '[loop0]') if stacked else 0
+    need(below == stacked, '%d bytes on the disk below' % below)
+    return ', '.join('%d bytes %s' % (taken, what) if taken else 'nothing %s: %s' % (what, results['disks-' + kind].text.strip())
+                     for taken, what, kind in ((bare, 'unseen', 'bare'), (stacked, 'handed on', 'stacked')))
 
 
 def check_named(results):
@@ -481,7 +540,7 @@ def cases():
         return one(name, 'recorded %s %s' % (name, program), check, *more)
 
     return [
-        one('doctor', 'doctor doctor', check_doctor),
+        ('doctor', 'doctor doctor', check_doctor),
         one('load', 'load load', check_load),
         *(recorded('chain-%d' % depth, 'chain %d %d' % (depth, FOREVER), check_chain, depth)
           for depth in DEPTHS),
@@ -496,6 +555,7 @@ def cases():
         one('histograms', 'histograms histograms', check_histograms),
         ('faults', 'faults faults', check_faults),
         ('moved', 'moved moved', check_moved),
+        ('disks', 'disks disks', check_disks),
         ('named', 'named named', check_named),
         ('containers', 'contained containers', check_contained),
         ('costed', 'costed costed', check_costed),

@@ -11,7 +11,7 @@ QEMU = 'qemu-system-x86_64'
 BUSYBOX = '/bin/busybox'
 HERE = Path(__file__).resolve().parent
 FOLDERS = ['bin', 'dev', 'etc', 'proc', 'sys', 'tmp', 'root', 'var/lib', 'var/log']
-APPLETS = ['awk', 'cat', 'cut', 'date', 'dmesg', 'grep', 'head', 'ip', 'kill', 'killall', 'mkdir', 'mount', 'nc', 'dd', 'poweroff', 'readlink',
+APPLETS = ['awk', 'cat', 'cut', 'date', 'dmesg', 'grep', 'head', 'insmod', 'ip', 'kill', 'killall', 'losetup', 'mkdir', 'mount', 'nc', 'dd', 'poweroff', 'readlink',
            'rm', 'sed', 'sh', 'sleep', 'stty', 'tail', 'test', 'timeout', 'tr', 'uname']
 GUEST_SECONDS = 900
 
@@ -61,6 +61,22 @@ def make_initramfs(folder, programs, cases):
     with archive.open('wb') as out:
         subprocess.run(['cpio', '--quiet', '--null', '--create', '--format=newc'], cwd=root,
                        input=names.encode(), stdout=out, check=True)
+    return archive
+
+
+def add_modules(initramfs, folder, names):
+    """Path of the archive with a kernel's modules behind it, in /modules; those that there aren't are left out."""
+    root, archive = folder / 'root', folder / 'initramfs'
+    shutil.rmtree(root, ignore_errors=True)
+    (root / 'modules').mkdir(parents=True)
+    for name in names:
+        for path in sorted(folder.glob('*.modules/%s.ko' % name)):
+            shutil.copy(path, root / 'modules')
+    listed = '\0'.join(str(path.relative_to(root)) for path in sorted(root.rglob('*')))
+    shutil.copy(initramfs, archive)
+    with archive.open('ab') as out:
+        subprocess.run(['cpio', '--quiet', '--null', '--create', '--format=newc'], cwd=root,
+                       input=listed.encode(), stdout=out, check=True)
     return archive
 
 

@@ -2,6 +2,7 @@
 """Debian's kernels, fetched by apt: it checks the signature of the release, the index by the release.
 The machine's own apt stays as it is."""
 import hashlib
+import lzma
 import os
 import re
 import subprocess
@@ -95,30 +96,52 @@ def vmlinuz_of(deb, folder):
     return kernel
 
 
-def fetch_newest(options, folder, package):
+def unpacked_modules(deb, folder, modules):
+    """Puts modules of a package, unpacked, into the folder ….modules beside it; returns their names."""
+    listed = run(['dpkg-deb', '--contents', str(deb)], folder)
+    found = {}
+    for name in modules:
+        path = re.search(r'(\./\S*/kernel/\S*/%s\.ko(?:\.xz)?)$' % name, listed, re.MULTILINE)
+        if path:
+            found[name] = path[1]
+    kept = deb.with_suffix('.modules')
+    kept.mkdir(exist_ok=True)
+    for name, path in found.items():
+        with subprocess.Popen(['dpkg-deb', '--fsys-tarfile', str(deb)], stdout=subprocess.PIPE) as tar:
+            data = subprocess.run(['tar', '-xO', path], stdin=tar.stdout, stdout=subprocess.PIPE, check=True).stdout
+        (kept / (name + '.ko')).write_bytes(lzma.decompress(data) if path.endswith('.xz') else data)
+    return set(found)
+
+
+def fetch_newest(options, folder, package, modules):
     run(['apt-get', *options, 'update'], folder)
     depends = show(options, folder, package).get('Depends', '')
     image = re.search(r'linux-image-[0-9][\w.+-]*', depends)
     if not image:
         raise Missing('%s depends on no image' % package)
-    names = [image[0]]
+    names, kernel, missing = [image[0]], None, set(modules)
     for name in names:
-        kernel = vmlinuz_of(fetch_package(options, folder, name), folder)
-        if kernel:
-            return kernel
-        # From 6.18 on, the image is in a package that this one depends on.
+        deb = fetch_package(options, folder, name)
+        kernel = kernel or vmlinuz_of(deb, folder)
+        missing -= unpacked_modules(deb, folder, missing) if missing else set()
+        if kernel and not missing:
+            break
+        # From 6.18 on, the image and its modules are in packages that this one depends on.
         depends = show(options, folder, name).get('Depends', '')
-        names += [n for n in re.findall(r'linux-binary-[\w.+-]+', depends) if n not in names]
-    raise Missing('no vmlinuz in %s' % ', '.join(names))
+        names += [n for n in re.findall(r'linux-(?:binary|modules)-[\w.+-]+', depends) if n not in names]
+    if not kernel:
+        raise Missing('no vmlinuz in %s' % ', '.join(names))
+    return kernel
 
 
-def fetch(series, folder, architecture='amd64'):
-    """Path of that series' newest kernel; without a mirror that of an earlier run."""
+def fetch(series, folder, architecture='amd64', modules=()):
+    """Path of that series' newest kernel; without a mirror that of an earlier run. What there is of its modules is
+    in folders beside it."""
     folder = (folder / series).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     try:
         return fetch_newest(apt_options(folder, *SERIES[series], architecture), folder,
-                            PACKAGE % architecture)
+                            PACKAGE % architecture, modules)
     except Missing:
         kept = sorted(folder.glob('*.vmlinuz'), key=lambda path: path.stat().st_mtime)
         if not kept:

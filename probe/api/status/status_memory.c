@@ -2,7 +2,7 @@
 #include "api/status/status_memory.h"
 
 #include "alloc/allocator_kind.h"
-#include "hooks/tracer_memory.h"
+#include "kernel/tracer.h"
 
 static const char *const state_names[] = {
 	[ALLOCATOR_UNKNOWN] = "unknown",
@@ -45,10 +45,12 @@ static void add_calls(struct json *json, const struct figures *figures)
 
 void status_memory(struct json *json, const struct figures *figures, enum probe probe)
 {
+	const struct tracer *tracer = engine_tracer(figures->services->engine);
 	const struct kind *kind = kind_get(probe);
+	char unseen[KIND_UNSEEN_BYTES];
 
-	if (kind->limit)
-		json_text(json, "unseen", kind->limit(engine_tracer(figures->services->engine)));
+	if (kind_unseen(kind, tracer_ktypes(tracer), unseen))
+		json_text(json, "unseen", unseen);
 	if (kind->holds)
 		add_calls(json, figures);
 }

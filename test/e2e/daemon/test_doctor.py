@@ -155,6 +155,30 @@ def test_what_it_says_of_oncpu_is_what_the_daemon_does(profiler, start):
     assert (found.state("kernel_names") == "yes") == readable
 
 
+# What GET tells of a probe on any kernel; doctor tells what this one lacks.
+NEVER = {"mem": "pages that the kernel gets for itself (MAP_POPULATE, mlock, direct I/O) show no event",
+         "blkio": "disks without requests (zram, pmem) don't tell when they are done: what they take is counted in "
+                  "unseen_bytes"}  # fmt: skip
+
+
+def test_a_probe_has_the_limits_that_get_tells_of_it(profiler, start):
+    found = report()
+    runs = [name for name, row in found.probes.items() if row["kernel"]["state"] != "no" and ":" not in name]
+    target = start("spin", 60)
+    profiler.profile(pids=[target.pid], probes=runs)
+    compared = 0
+    for name in runs:
+        row, told = found.probes[name], profiler.probe(name).get("unseen")
+        if told is None:
+            continue
+        limits = {part for part in told.removeprefix(NEVER.get(name, "")).split("; ") if part}
+        assert limits <= set(row["reason"].split("; ")), (name, row, told)
+        assert limits <= set(row["kernel"]["reason"].split("; ")), (name, row, told)
+        assert told.startswith(NEVER.get(name, "")) and (row["state"] == "limited" or not limits), (name, row, told)
+        compared += 1
+    assert compared >= 6, runs
+
+
 @pytest.mark.quick
 def test_rows_agree_with_what_the_kernel_shows(needs_bpf):
     found = report()

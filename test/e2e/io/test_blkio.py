@@ -1,142 +1,27 @@
 """Block I/O on a disk of the test's own, a loop device: bytes and requests as /proc/diskstats counts them."""
+import functools
 import os
 import shutil
 import signal
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
+from disk_work import PIECE, Stats, begin, go, loop_disk, of, write_back
 from helpers import lost, wait_for
-
-SECTOR = 512  # of /proc/diskstats, whatever the disk's own
-PIECE = 1 << 20
-DISK_BYTES = 64 * PIECE
-
-DOES = f"""
-import fcntl, mmap, os, signal, struct, sys, threading
-disk, piece = sys.argv[1], mmap.mmap(-1, {4 * PIECE})
-piece.write(b"x" * len(piece))
-def direct(flags): return os.open(disk, flags | os.O_DIRECT)
-def warms():
-    os.preadv(os.open(sys.executable, os.O_RDONLY | os.O_DIRECT), [memoryview(piece)[:4096]], 0)
-def reads():
-    file = direct(os.O_RDONLY)
-    for i in range(8): os.preadv(file, [piece], i * len(piece))
-    for i in range(50): os.preadv(file, [memoryview(piece)[:4096]], i * 8192)
-def writes():
-    file = direct(os.O_WRONLY)
-    for i in range(8): os.pwritev(file, [piece], i * len(piece))
-    for i in range(50): os.pwritev(file, [memoryview(piece)[:4096]], i * 8192)
-def discards():
-    fcntl.ioctl(os.open(disk, os.O_WRONLY), 0x1277, struct.pack("QQ", 0, {8 * PIECE}))
-def flushes():
-    file = direct(os.O_WRONLY)
-    for i in range(5): os.pwritev(file, [memoryview(piece)[:4096]], 0), os.fsync(file)
-def buffered():
-    file = os.open(disk, os.O_WRONLY)
-    for i in range(4): os.pwritev(file, [piece], i * len(piece))
-def little():
-    os.pwrite(os.open(disk, os.O_WRONLY), memoryview(piece)[:262144], 0)
-def maps():
-    with mmap.mmap(os.open(disk, os.O_RDWR), 64 * mmap.PAGESIZE) as memory:
-        for at in range(0, len(memory), mmap.PAGESIZE): memory[at] = 1
-        memory.flush()
-def one(number):
-    file, own = os.open(disk, os.O_RDWR), number * {8 * PIECE}
-    for i in range(40):
-        os.pwrite(file, memoryview(piece)[:12288], own + (i * 7 % 40) * 16384)
-        os.pwrite(file, memoryview(piece)[:100], own + {4 * PIECE} + i * 5000)
-        os.fdatasync(file) if i % 8 == 0 else None
-        os.preadv(direct(os.O_RDONLY), [memoryview(mmap.mmap(-1, 65536))], own + i * 65536)
-    os.fdatasync(file)
-def mixed():
-    threads = [threading.Thread(target=one, args=[i]) for i in range(4)]
-    [each.start() for each in threads], [each.join() for each in threads]
-def files():
-    with open(disk, "wb") as file: file.write(piece)
-    os.sync()
-signal.pthread_sigmask(signal.SIG_BLOCK, {{signal.SIGUSR1}})
-print("ready", flush=True)
-def warm():
-    while signal.sigtimedwait({{signal.SIGUSR1}}, 0.01) is None: warms()
-warm()
-for ask in sys.argv[2:]:
-    print("warm", flush=True)
-    signal.sigwait({{signal.SIGUSR1}})
-    globals()[ask]()
-    print("did " + ask, flush=True)
-signal.sigwait({{signal.SIGUSR1}})
-"""
-
-
-class Stats(NamedTuple):
-    """What the kernel counts of a disk."""
-
-    reads: int
-    read_bytes: int
-    writes: int
-    written_bytes: int
-    discards: int
-    discarded_bytes: int
-
-    @classmethod
-    def of(cls, disk):
-        for line in Path("/proc/diskstats").read_text().splitlines():
-            words = line.split()
-            if words[2] == disk:
-                counts = [int(words[i]) for i in (3, 5, 7, 9, 14, 16)]
-                return cls(*(n * (SECTOR if i % 2 else 1) for i, n in enumerate(counts)))
-        raise AssertionError(f"/proc/diskstats has no {disk}")
-
-    def __sub__(self, before):
-        return Stats(*(now - then for now, then in zip(self, before)))
 
 
 @pytest.fixture
 def disk(work):
-    """A disk that nobody else uses."""
-    if not shutil.which("losetup"):
-        pytest.skip("needs losetup")
-    image = work / "disk"
-    with open(image, "wb") as file:
-        file.truncate(DISK_BYTES)
-    made = subprocess.run(["losetup", "--find", "--show", image], capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip(f"no loop device: {made.stderr.strip()}")
-    yield Path(made.stdout.strip())
-    subprocess.run(["losetup", "--detach", made.stdout.strip()], check=True)
+    with loop_disk(work) as made:
+        yield made
 
 
 @pytest.fixture
 def doing(profiler, start):
     """doing(path, "reads", …): a target that does that, each at go(target, "reads")."""
-
-    def begin(path, *asks, **params):
-        target = start(Path("/usr/bin/python3"), "-c", DOES, path, *asks)
-        wait_for(lambda: "ready" in target.log.read_text())
-        profiler.profile(pids=[target.pid], probes=("blkio",), frame_detail="name", max_overhead=0, **params)
-        wait_for(lambda: profiler.folded("blkio", pid=target.pid).total(python("warms")), why="whole stacks")
-        target.popen.send_signal(signal.SIGUSR1)
-        wait_for(lambda: "warm" in target.log.read_text())
-        return target
-
-    return begin
-
-
-def go(target, ask):
-    target.popen.send_signal(signal.SIGUSR1)
-    wait_for(lambda: f"did {ask}" in target.log.read_text(), why=ask)
-
-
-def python(function):
-    return f"{function} (<string>)_[p]"
-
-
-def of(profile, function, way, disk):
-    """The weight of what a function had done that way."""
-    return sum(s.value for s in profile.stacks if s.has(python(function)) and s.frames[-2:] == (way, f"[{disk.name}]"))
+    return functools.partial(begin, profiler, start)
 
 
 def assert_complete(profiler):
@@ -192,13 +77,6 @@ def test_the_time_view_has_the_time_in_the_device(profiler, doing, disk):
     assert of(time, "reads", "[read]", disk) == time.total(f"[{disk.name}]") > 0, time.stacks
     counted = profiler.folded("blkio", pid=target.pid, view="time", value="count")
     assert counted.total() == profiler.folded("blkio", pid=target.pid, value="count").total() > 0
-
-
-def write_back(disk):
-    """Has what is dirty of the disk written by this process, which is no target."""
-    file = os.open(disk, os.O_WRONLY)
-    os.fsync(file)
-    os.close(file)
 
 
 def test_write_back_counts_for_who_wrote_also_windows_later(profiler, doing, disk):

@@ -1,8 +1,12 @@
 """readahead: the pages that reads add to the page cache are those of the file, and those that are never used are those
 that nobody asked for."""
+import os
+from pathlib import Path
+
 import pytest
 
-from cached import EXACT, PAGE, WORK, Worker, await_cached, cold_file, drop, lost
+from cached import EXACT, PAGE, WORK, Worker, await_cached, cached, cold_file, drop, lost
+from helpers import wait_for
 
 PAGES = 4096
 EACH = 64
@@ -111,6 +115,26 @@ def test_what_a_sparse_reader_had_read_is_used_or_unused(profiler, reading):
     drop(path)
     unused = Seen(profiler, worker.pid, view="unused")
     assert unused.ahead == unused.total() == seen.ahead - used_ahead > 0
+    assert lost(profiler, "readahead") == {}
+
+
+@pytest.mark.alone("drops what the whole machine has in its page cache")
+def test_drop_caches_counts_what_was_read_ahead_and_never_used(profiler, reading):
+    switch = Path("/proc/sys/vm/drop_caches")
+    if not os.access(switch, os.W_OK):
+        pytest.skip("needs root, to drop caches")
+    worker, path = reading(SPARSE)
+    worker.work()
+    seen = Seen(profiler, worker.pid)
+    await_cached(path, seen.asked + seen.ahead)
+
+    def is_dropped():  # pages on their way to a list of the kernel's are passed over
+        switch.write_text("1")
+        return cached(path) == 0
+
+    wait_for(is_dropped, every=0.2, why="nothing of it in memory")
+    unused = Seen(profiler, worker.pid, view="unused")
+    assert unused.ahead == unused.total() == seen.ahead - (PAGES // EACH - seen.asked) > 0
     assert lost(profiler, "readahead") == {}
 
 

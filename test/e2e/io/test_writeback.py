@@ -28,6 +28,13 @@ def work():
     {way}
     return write_bytes() - before
 """
+# Folios as large as a write makes them; then, when they are clean, a byte in each 64 KiB.
+LARGE = (
+    "with open(path, 'wb', buffering=0) as file:\n"
+    "        for _ in range(16): file.write(bytes(3 << 20))\n"
+    "        os.fsync(file.fileno())\n"
+    "        for at in range(0, 48 << 20, 1 << 16): os.pwrite(file.fileno(), b'x', at + 5000)"
+)
 # The file has its blocks already: a write needs nothing else that somebody may hold. Nobody with a lower priority
 # takes the CPU, so the writes in which the thread left it by itself are those that waited.
 THROTTLED = """
@@ -73,19 +80,42 @@ def test_the_bytes_are_those_that_the_kernel_counts(profiler, start, work, way):
 
 
 @contextmanager
-def slow_disk(work):
-    """A file system on a loop device that may have few dirty pages: its writers are throttled."""
-    if os.geteuid() != 0 or not shutil.which("mkfs.ext4"):
-        pytest.skip("needs root and mkfs.ext4, to mount a file system of its own")
+def file_system(work, make, *options, size=1 << 28):
+    """A file system of its own, on a loop device, made by that program."""
+    if os.geteuid() != 0 or not shutil.which(make):
+        pytest.skip(f"needs root and {make}, to mount a file system of its own")
     image, folder = disk_folder(work) / "image", work / "mounted"
     folder.mkdir()
     with image.open("wb") as file:
-        file.truncate(1 << 28)
-    subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", "-E", "lazy_itable_init=0", image], check=True)
+        file.truncate(size)
+    subprocess.run([make, "-q", *options, image], check=True)
     mounted = subprocess.run(["mount", "-o", "loop", image, folder], capture_output=True, text=True, check=False)
     if mounted.returncode:
         pytest.skip(f"no file system can be mounted: {mounted.stderr}")
     try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=False)
+
+
+@pytest.mark.parametrize("make", ["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"])
+def test_bytes_of_large_folios_are_those_that_the_kernel_counts(profiler, start, work, make):
+    with file_system(work, make, size=1 << 29) as folder:
+        worker = Worker(start, folder / "written", WRITER.format(way=LARGE))
+        profile(profiler, worker)
+        written = int(worker.work())
+        seen, folios = total(profiler, worker), total(profiler, worker, value="count")
+        worker.target.kill()
+    assert seen == written >= 48 << 20
+    assert lost(profiler, "writeback") == {}
+    if folios * PAGE >= written:
+        pytest.skip(f"what {make} makes has no folios of several pages here")
+
+
+@contextmanager
+def slow_disk(work):
+    """A file system that may have few dirty pages: its writers are throttled."""
+    with file_system(work, "mkfs.ext4", "-O", "^has_journal", "-E", "lazy_itable_init=0") as folder:
         device = os.stat(folder).st_dev
         limits = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}")
         if not (limits / "strict_limit").exists():
@@ -93,8 +123,6 @@ def slow_disk(work):
         (limits / "max_bytes").write_text(str(8 << 20))
         (limits / "strict_limit").write_text("1")
         yield folder
-    finally:
-        subprocess.run(["umount", folder], check=False)
 
 
 @pytest.mark.parametrize("windows", ["one", "many"])

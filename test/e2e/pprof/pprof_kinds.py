@@ -39,6 +39,7 @@ OWN = {
     "writeback_wait": Kind({("wait", "nanoseconds"), ("waits", "count")}, NONE),
     "net": Kind({("net", "bytes"), ("messages", "count")}, NONE),
     "net_wait": Kind({("net_wait", "nanoseconds"), ("waits", "count")}, NONE),
+    "llc": Kind({("llc_misses", "count"), ("references", "count")}, NONE),
     "event": Kind({("events", "count")}, NONE),
     "event_time": Kind({("event_time", "nanoseconds"), ("calls", "count")}, NONE),
 }

@@ -204,6 +204,7 @@ static void counters_of_the_kernels_side_are_shown(void **state)
 
 	api_choose(api, "\"oncpu\"", "");
 	scripted->sum = (struct counters){.waits_over_maxblock = 3,
+					  .unseen_bytes = {[BARE_DISK] = 14},
 					  .slow_waits = {[SCHED_RUNQSLOWER] = 4},
 					  .slow_lost = 5,
 					  .hists_refused = 6};
@@ -215,6 +216,7 @@ static void counters_of_the_kernels_side_are_shown(void **state)
 	scripted->thinned = 13;
 	static const char *const lines[] = {
 		"\nstackprobe_waits_over_maxblock_total 3\n",
+		"\nstackprobe_blkio_unseen_bytes_total{cause=\"no_requests\"} 14\n",
 		"\nstackprobe_sched_runq_slow_total 4\n",
 		"\nstackprobe_sched_runq_slow_lost_total 5\n",
 		"\nstackprobe_sched_groups_refused_total 6\n",

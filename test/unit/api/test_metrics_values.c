@@ -340,6 +340,21 @@ static void io(void **state)
 	assert_keys(kind_get(PROBE_IO)->measures, &figures, "\"ring_thread_requests\":1");
 }
 
+static void block_io(void **state)
+{
+	const union kind_stats figures = {{1, 2, 3, 4}};
+
+	(void)state;
+	assert_lines(kind_get(PROBE_BLKIO)->measures, &figures,
+		     "blkio_unseen_bios_total{cause=\"no_requests\"} 1\n"
+		     "blkio_unseen_bios_total{cause=\"disks_below\"} 2\n"
+		     "blkio_unseen_bytes_total{cause=\"no_requests\"} 3\n"
+		     "blkio_unseen_bytes_total{cause=\"disks_below\"} 4\n");
+	assert_keys(kind_get(PROBE_BLKIO)->measures, &figures,
+		    "\"unseen_bios\":{\"no_requests\":1,\"disks_below\":2},"
+		    "\"unseen_bytes\":{\"no_requests\":3,\"disks_below\":4}");
+}
+
 /* ---- what isn't read out of statistics ---- */
 
 static struct figures figures_of(struct scripted_api *api)
@@ -691,6 +706,7 @@ int main(void)
 		cmocka_unit_test(agents_and_recordings),
 		cmocka_unit_test(off_cpu),
 		cmocka_unit_test(io),
+		cmocka_unit_test(block_io),
 		API(the_daemon_itself),
 		API(times_that_found_no_room),
 		API(what_processes_cost),

@@ -36,7 +36,7 @@ static struct finding judged(void)
 {
 	struct finding finding;
 
-	kind_judge(&kind, findings, &finding);
+	kind_judge(&kind, findings, NULL, &finding);
 	return finding;
 }
 
@@ -107,12 +107,12 @@ static void off_cpu_needs_a_typed_tracepoint_and_nothing_stands_in(void **state)
 	(void)state;
 	all_is_there();
 	lacks(CAN_TYPED_TRACEPOINT, "x");
-	kind_judge(kind_get(PROBE_OFFCPU), findings, &finding);
+	kind_judge(kind_get(PROBE_OFFCPU), findings, NULL, &finding);
 	assert_int_equal(finding.state, FINDING_NO);
 	assert_string_equal(finding.reason, "it needs tp_btf");
 	all_is_there();
 	lacks(CAN_ITERATE_SLEEPABLE, "x");
-	kind_judge(kind_get(PROBE_OFFCPU), findings, &finding);
+	kind_judge(kind_get(PROBE_OFFCPU), findings, NULL, &finding);
 	assert_int_equal(finding.state, FINDING_LIMITED);
 }
 
@@ -123,15 +123,15 @@ static void allocations_need_sessions_or_returns(void **state)
 	(void)state;
 	all_is_there();
 	lacks(CAN_URETPROBE, "add CAP_SYS_ADMIN");
-	kind_judge(kind_get(PROBE_MEM_GLIBC), findings, &finding);
+	kind_judge(kind_get(PROBE_MEM_GLIBC), findings, NULL, &finding);
 	assert_int_equal(finding.state, FINDING_YES);
 	lacks(CAN_UPROBE_SESSION, "none but a newer kernel");
-	kind_judge(kind_get(PROBE_MEM_GLIBC), findings, &finding);
+	kind_judge(kind_get(PROBE_MEM_GLIBC), findings, NULL, &finding);
 	assert_int_equal(finding.state, FINDING_NO);
 	assert_string_equal(finding.reason, "it needs uprobe_session or uretprobe");
 	assert_string_equal(finding.remedy, "add CAP_SYS_ADMIN");
 	findings[CAN_URETPROBE].state = FINDING_YES;
-	kind_judge(kind_get(PROBE_MEM_GLIBC), findings, &finding);
+	kind_judge(kind_get(PROBE_MEM_GLIBC), findings, NULL, &finding);
 	assert_int_equal(finding.state, FINDING_LIMITED);
 }
 

@@ -267,9 +267,15 @@ void tracer_faults_stop(struct tracer *tracer)
 	tracer->faults = false;
 }
 
-const char *tracer_faults_limit(const struct tracer *tracer)
+const char *tracer_faults_lack(const struct ktypes *types)
 {
-	(void)tracer;
+	(void)types;
+	return "";
+}
+
+const char *tracer_faults_limit(const struct ktypes *types)
+{
+	(void)types;
 	return "";
 }
 
