@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -10,9 +11,10 @@
 
 #define CPU_NS	    JIT_CPU_NS /* of one reading */
 #define CHECK_EVERY 64	       /* records between two looks at the clock */
-/* Of functions that have ended, so many whose addresses are close are looked at: a program may put
- * any number in one place. */
-#define STEPS_MAX 64
+/* Of functions that have ended, so many whose addresses are close are looked at, and so many of one
+ * place: a program may put any number there. */
+#define STEPS_MAX 256
+#define FOUND_MAX 64
 
 struct jitdump *jitdump_ref(struct jitdump *dump)
 {
@@ -108,32 +110,79 @@ bool jitdump_has_more(const struct jitdump *dump)
 
 /* ---- what is known ---- */
 
-static const char *name_of(const struct jitdump *dump, const struct jitdump_function *function,
-			   size_t *len)
+/* An address between two times. */
+struct jitdump_span {
+	uint64_t address, from_ns, until_ns;
+};
+
+static bool has_span(const struct jitdump_function *function, const struct jitdump_span *span)
 {
-	*len = function->name_len;
-	return *len ? dump->names.data + function->name : NULL;
+	return span->address >= function->start && span->address < jitdump_end(function) &&
+	       function->from_ns <= span->until_ns &&
+	       (!function->until_ns || function->until_ns > span->from_ns);
 }
 
-const char *jitdump_find(const struct jitdump *dump, uint64_t address, uint64_t ns, size_t *len)
+/* Returns how many functions before number `at` begin at a lower address than the one before it. */
+static size_t begin_lower(const struct jitdump *dump, size_t at)
 {
-	size_t behind = PARTITION_POINT(at, dump->count, dump->functions[at].start <= address);
-	const struct jitdump_function *now = behind ? &dump->functions[behind - 1] : NULL;
+	uint64_t start = dump->gone[at - 1].start;
 
-	if (dump->has_more && ns > dump->last_ns)
-		return NULL; /* a record that wasn't read yet may tell of other code there */
-	if (now && address < jitdump_end(now) && now->from_ns <= ns)
-		return name_of(dump, now, len);
-	behind = PARTITION_POINT(at, dump->gone_count, dump->gone[at].start <= address);
-	for (size_t i = behind; i && behind - i < STEPS_MAX; i--) {
-		const struct jitdump_function *gone = &dump->gone[i - 1];
+	return PARTITION_POINT(i, at, dump->gone[i].start < start);
+}
 
-		if (dump->gone_ends[i - 1] <= address)
-			return NULL;
-		if (address < jitdump_end(gone) && gone->from_ns <= ns && ns < gone->until_ns)
-			return name_of(dump, gone, len);
+/* Finds the functions that lay there; returns how many, at most FOUND_MAX. -1: there may be more
+ * than were looked at. */
+static int find_functions(const struct jitdump *dump, const struct jitdump_span *span,
+			  const struct jitdump_function *found[FOUND_MAX])
+{
+	size_t behind =
+		PARTITION_POINT(at, dump->count, dump->functions[at].start <= span->address);
+	int count = 0, steps = 0;
+
+	if (behind && has_span(&dump->functions[behind - 1], span))
+		found[count++] = &dump->functions[behind - 1];
+	if (count && found[0]->from_ns <= span->from_ns)
+		return count; /* what lay there before had ended */
+	size_t at = PARTITION_POINT(i, dump->gone_count, dump->gone[i].start <= span->address);
+	while (at && dump->gone_ends[at - 1] > span->address) {
+		const struct jitdump_function *gone = &dump->gone[at - 1];
+		bool is_early = gone->until_ns <= span->from_ns;
+
+		if (++steps > STEPS_MAX || count == FOUND_MAX)
+			return -1;
+		if (has_span(gone, span))
+			found[count++] = gone;
+		at = is_early ? begin_lower(dump, at) : at - 1;
 	}
-	return NULL;
+	return count;
+}
+
+static bool is_same_name(const struct jitdump *dump, const struct jitdump_function *a,
+			 const struct jitdump_function *b)
+{
+	return a->name_len == b->name_len &&
+	       memcmp(dump->names.data + a->name, dump->names.data + b->name, a->name_len) == 0;
+}
+
+const char *jitdump_find(const struct jitdump *dump, uint64_t address, uint64_t from_ns,
+			 uint64_t until_ns, size_t *len)
+{
+	const struct jitdump_span span = {address, from_ns, until_ns};
+	const struct jitdump_function *found[FOUND_MAX], *first = NULL;
+
+	if (dump->has_more && until_ns > dump->last_ns)
+		return NULL; /* a record that wasn't read yet may tell of other code there */
+	int count = find_functions(dump, &span, found);
+	for (int i = 0; i < count && !first; i++)
+		first = found[i]->from_ns <= from_ns ? found[i] : NULL;
+	for (int i = 0; i < count && first; i++) {
+		if (!is_same_name(dump, first, found[i]))
+			return NULL;
+	}
+	if (!first || !first->name_len)
+		return NULL;
+	*len = first->name_len;
+	return dump->names.data + first->name;
 }
 
 size_t jitdump_functions(const struct jitdump *dump)

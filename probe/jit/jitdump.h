@@ -35,9 +35,11 @@ int jitdump_read(struct jitdump **ret, struct jitdump *before, const struct jitd
 /* Returns whether there was no time to read all that was there. */
 bool jitdump_has_more(const struct jitdump *dump);
 
-/* Returns the name of the function that lay at the address at that time, *len bytes, as people
- * read it; NULL: none is known. It is valid as long as the dump. */
-const char *jitdump_find(const struct jitdump *dump, uint64_t address, uint64_t ns, size_t *len);
+/* Returns the name of the function that lay at the address at `from_ns`, *len bytes, as people
+ * read it; NULL: none is known, or one of another name lay there until `until_ns`. It is valid as
+ * long as the dump. */
+const char *jitdump_find(const struct jitdump *dump, uint64_t address, uint64_t from_ns,
+			 uint64_t until_ns, size_t *len);
 
 /* Returns how many functions are there now; how many records were left out for that reason. */
 size_t jitdump_functions(const struct jitdump *dump);

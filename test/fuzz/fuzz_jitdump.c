@@ -37,7 +37,7 @@ static void demand_names(const struct jitdump *dump, const uint8_t *data, size_t
 
 		memcpy(&address, data + i, sizeof(address));
 		for (unsigned more = 0; more < 4; more++) {
-			const char *name = jitdump_find(dump, address + more, i, &len);
+			const char *name = jitdump_find(dump, address + more, i, i + more, &len);
 
 			demand(!name || (len > 0 && len <= JITDUMP_NAME_MAX));
 			demand(!name || name[len - 1] != '\0');

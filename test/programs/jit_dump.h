@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes a jitdump as programs write it: a header, then records, the unwind rows of a function
- * before the function. Functions are those of jit_elf.h: `sub $24, %rsp; call *%rdi; add $24, %rsp;
- * ret`. Pointers in .eh_frame count from where they would lie behind the code, as V8 has it.
+ * before the function. All its functions are of one kind, 14 bytes of x86-64:
+ *
+ *	sub $24, %rsp; call *%rdi; inc %rax; add $24, %rsp; ret
+ *
+ * (With nothing between the call and the function's end, the caller would be known without rows.)
+ * Pointers in .eh_frame count from where they would lie behind the code, as V8 has it.
  */
 #pragma once
 
@@ -47,6 +51,12 @@ struct dump_unwinding {
 	struct dump_head head;
 	uint64_t bytes, head_bytes, mapped_bytes;
 };
+
+#define DUMP_BYTES 16 /* from a function to the next */
+#define DUMP_CODE  14
+
+static const unsigned char dumped_function[DUMP_CODE] = {0x48, 0x83, 0xec, 24,	 0xff, 0xd7, 0x48,
+							 0xff, 0xc0, 0x48, 0x83, 0xc4, 24,   0xc3};
 
 static inline uint64_t dump_now(void)
 {
@@ -118,7 +128,8 @@ static inline size_t dump_frames(unsigned char *to, uint64_t bytes)
 	/* as jit_elf.h has them, but pointers are of 4 bytes and count from where they lie */
 	static const unsigned char cie[] = {0,	0, 0,	 0,    1, 'z', 'R',  0, 1, 0x78,
 					    16, 1, 0x1b, 0x0c, 7, 8,   0x90, 1, 0, 0};
-	static const unsigned char program[] = {0, 0x44, 0x0e, 32, 0x46, 0x0e, 8, 0};
+	/* advance 4; CFA = rsp + 32; advance 9; CFA = rsp + 8 */
+	static const unsigned char program[] = {0, 0x44, 0x0e, 32, 0x49, 0x0e, 8, 0};
 	uint32_t length = sizeof(cie), value;
 	size_t at = made_put(to, 0, &length, sizeof(length));
 

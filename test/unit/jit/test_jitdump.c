@@ -66,7 +66,7 @@ static void load(struct scene *scene, uint64_t time, uint64_t start, uint64_t by
 static void check_name(const struct scene *scene, uint64_t address, uint64_t ns, const char *name)
 {
 	size_t len = 0;
-	const char *found = jitdump_find(scene->dump, address, ns, &len);
+	const char *found = jitdump_find(scene->dump, address, ns, ns, &len);
 
 	if (!name) {
 		assert_null(found);
@@ -131,6 +131,33 @@ static void the_time_of_a_stack_chooses_among_functions_of_one_place(void **stat
 		read_all(&scene); /* what was known before is still known */
 	}
 	assert_int_equal(jitdump_functions(scene.dump), 2);
+	end(&scene);
+}
+
+static bool is_named(const struct scene *scene, uint64_t from_ns, uint64_t until_ns)
+{
+	size_t len;
+
+	return jitdump_find(scene->dump, AT, from_ns, until_ns, &len);
+}
+
+static void between_two_times_no_name_of_two_is_guessed(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	load(&scene, 100, AT, 32, "first");
+	load(&scene, 200, AT, 16, "second");
+	load(&scene, 300, AT, 32, "second"); /* compiled again */
+	load(&scene, 400, AT + 16, 32, "beside");
+	read_all(&scene);
+	assert_true(is_named(&scene, 100, 199));
+	assert_false(is_named(&scene, 100, 200));
+	assert_false(is_named(&scene, 50, 199)); /* it isn't known what was there before */
+	assert_true(is_named(&scene, 200, 399));
+	assert_true(is_named(&scene, 200, NOW)); /* it went, and nothing came */
+	assert_false(is_named(&scene, 400, NOW));
 	end(&scene);
 }
 
@@ -361,8 +388,8 @@ static void check_rows(const struct scene *scene, uint64_t start, bool has_rows)
 	if (has_rows) {
 		check_cfa(&rows, start, 8);
 		check_cfa(&rows, start + 4, 32);
-		check_cfa(&rows, start + 9, 32);
-		check_cfa(&rows, start + 10, 8);
+		check_cfa(&rows, start + 12, 32);
+		check_cfa(&rows, start + 13, 8);
 	} else {
 		assert_true(rule_at(&rows, start + 4).kind != RULE_CFA);
 	}
@@ -375,9 +402,9 @@ static void rows_of_a_function_come_before_it(void **state)
 
 	(void)state;
 	begin(&scene);
-	load_with_rows(&scene, AT, MADE_CODE, 0, "first");
-	load_with_rows(&scene, AT + 32, MADE_CODE, 1, "second"); /* the head lies before them */
-	load(&scene, 100, AT + 64, MADE_CODE, "third");
+	load_with_rows(&scene, AT, DUMP_CODE, 0, "first");
+	load_with_rows(&scene, AT + 32, DUMP_CODE, 1, "second"); /* the head lies before them */
+	load(&scene, 100, AT + 64, DUMP_CODE, "third");
 	read_all(&scene);
 	assert_true(jitdump_has_rows(scene.dump));
 	assert_true(jitdump_rows_differ(scene.dump, NULL));
@@ -394,15 +421,15 @@ static void rows_go_with_their_function(void **state)
 
 	(void)state;
 	begin(&scene);
-	load_with_rows(&scene, AT, MADE_CODE, 0, "first");
-	load_with_rows(&scene, AT + 32, MADE_CODE, 0, "second");
+	load_with_rows(&scene, AT, DUMP_CODE, 0, "first");
+	load_with_rows(&scene, AT + 32, DUMP_CODE, 0, "second");
 	read_all(&scene);
 	struct jitdump *before = jitdump_ref(scene.dump);
-	load(&scene, 200, AT + 4096, MADE_CODE, "third");
+	load(&scene, 200, AT + 4096, DUMP_CODE, "third");
 	read_all(&scene);
 	assert_false(jitdump_rows_differ(scene.dump, before));
 	load(&scene, 200, AT + 8, 4, "over the first");
-	assert_true(dump_put_move(scene.fd, PID, 200, AT + 32, AT + 8192, MADE_CODE, AT + 32));
+	assert_true(dump_put_move(scene.fd, PID, 200, AT + 32, AT + 8192, DUMP_CODE, AT + 32));
 	read_all(&scene);
 	assert_true(jitdump_rows_differ(scene.dump, before));
 	check_rows(&scene, AT, false);
@@ -421,10 +448,10 @@ static void a_function_without_rows_that_make_sense_has_its_name(void **state)
 	(void)state;
 	begin(&scene);
 	assert_true(dump_put_frames(scene.fd, 100, nonsense, sizeof(nonsense), 0));
-	load(&scene, 100, AT, MADE_CODE, "nonsense");
+	load(&scene, 100, AT, DUMP_CODE, "nonsense");
 	/* of code that is shorter, and so lies elsewhere than is told */
 	assert_true(dump_put_frames(scene.fd, 100, frames, dump_frames(frames, 4096), 0));
-	load(&scene, 100, AT + 32, MADE_CODE, "elsewhere");
+	load(&scene, 100, AT + 32, DUMP_CODE, "elsewhere");
 	read_all(&scene);
 	assert_int_equal(jitdump_lost(scene.dump, JIT_LOST_ROWS), 2);
 	check_rows(&scene, AT, false);
@@ -442,9 +469,9 @@ static void rows_wait_for_their_function(void **state)
 
 	(void)state;
 	begin(&scene);
-	assert_true(dump_put_frames(scene.fd, 100, frames, dump_frames(frames, MADE_CODE), 0));
+	assert_true(dump_put_frames(scene.fd, 100, frames, dump_frames(frames, DUMP_CODE), 0));
 	read_all(&scene);
-	load(&scene, 100, AT, MADE_CODE, "first");
+	load(&scene, 100, AT, DUMP_CODE, "first");
 	read_all(&scene);
 	check_rows(&scene, AT, true);
 	end(&scene);
@@ -602,6 +629,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_have_names_from_their_time_on),
 		cmocka_unit_test(the_time_of_a_stack_chooses_among_functions_of_one_place),
+		cmocka_unit_test(between_two_times_no_name_of_two_is_guessed),
 		cmocka_unit_test(a_function_that_moves_keeps_its_name),
 		cmocka_unit_test(a_function_may_move_over_its_own_place),
 		cmocka_unit_test(times_that_cannot_be_are_none),
