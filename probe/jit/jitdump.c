@@ -160,8 +160,9 @@ static int find_functions(const struct jitdump *dump, const struct jitdump_span 
 static bool is_same_name(const struct jitdump *dump, const struct jitdump_function *a,
 			 const struct jitdump_function *b)
 {
-	return a->name_len == b->name_len &&
-	       memcmp(dump->names.data + a->name, dump->names.data + b->name, a->name_len) == 0;
+	if (!a->name_len || a->name_len != b->name_len)
+		return a->name_len == b->name_len;
+	return memcmp(dump->names.data + a->name, dump->names.data + b->name, a->name_len) == 0;
 }
 
 const char *jitdump_find(const struct jitdump *dump, uint64_t address, uint64_t from_ns,

@@ -60,7 +60,8 @@ static int copy_dump(struct jitdump *dump, const struct jitdump *from)
 		r = COPY_ARRAY(dump, from, rules, rules_count, rules_room);
 	if (r < 0)
 		return r;
-	buf_add(&dump->names, from->names.data, from->names.len);
+	if (from->names.len)
+		buf_add(&dump->names, from->names.data, from->names.len);
 	dump->count = from->count;
 	dump->gone_count = from->gone_count;
 	dump->rows_count = from->rows_count;
@@ -219,7 +220,8 @@ static void move_names(struct jitdump_function *functions, size_t count, const s
 	for (size_t i = 0; i < count; i++) {
 		size_t at = to->len;
 
-		buf_add(to, from->data + functions[i].name, functions[i].name_len);
+		if (functions[i].name_len)
+			buf_add(to, from->data + functions[i].name, functions[i].name_len);
 		functions[i].name = (uint32_t)at;
 	}
 }
@@ -234,7 +236,8 @@ static int drop_garbage(struct jitdump_building *building)
 	for (size_t i = 0; i < dump->count; i++)
 		rows += dump->functions[i].rows_count;
 	struct jitdump_row *kept = rows ? malloc(rows * sizeof(*kept)) : NULL;
-	buf_reserve(&names, names_bytes(dump));
+	if (names_bytes(dump))
+		buf_reserve(&names, names_bytes(dump));
 	move_names(dump->functions, dump->count, &dump->names, &names);
 	move_names(dump->gone, dump->gone_count, &dump->names, &names);
 	if ((rows && !kept) || buf_error(&names)) {
