@@ -9,6 +9,7 @@
 #include "code/code_python.h"
 #include "kernel/blocked_walk.h"
 #include "kernel/preload.h"
+#include "runtime/made_dump.h"
 
 #define DEFAULT_MAX_OVERHEAD 3 /* percent */
 #define CODES_BYTES	     (64u * 1024 * 1024)
@@ -342,7 +343,9 @@ const char *engine_map_flag(const struct engine *engine, const struct target *ta
 {
 	struct perfmap_process process = target_perfmap(target);
 
-	return perfmap_is_there(engine->files, &process) ? NULL : target->map_flag;
+	return made_dump_has_names(target->dump) || perfmap_is_there(engine->files, &process)
+		       ? NULL
+		       : target->map_flag;
 }
 
 const struct target *engine_target(struct engine *engine, pid_t pid)

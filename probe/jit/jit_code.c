@@ -123,7 +123,7 @@ static int collect_sections(struct jit_code *code)
 	if (!code->sections)
 		return -ENOMEM;
 	for (size_t i = 0; i < code->count; i++) {
-		size_t count;
+		size_t count, rows, first = jit_object_rows(code->objects[i], &rows);
 		const struct jit_range *ranges = jit_object_code(code->objects[i], &count);
 
 		if (code->sections_count + count > SECTIONS_ALL) {
@@ -131,8 +131,13 @@ static int collect_sections(struct jit_code *code)
 			continue;
 		}
 		for (size_t j = 0; j < count; j++)
-			code->sections[code->sections_count++] =
-				(struct jit_section){ranges[j].start, ranges[j].end, (uint32_t)i};
+			code->sections[code->sections_count++] = (struct jit_section){
+				.start = ranges[j].start,
+				.end = ranges[j].end,
+				.object = (uint32_t)i,
+				.rows_count = (uint32_t)rows,
+				.rows_first = first,
+			};
 	}
 	if (code->sections_count)
 		qsort(code->sections, code->sections_count, sizeof(*code->sections),
@@ -192,7 +197,7 @@ static int arrange_code(struct jit_code *code, const struct jit_row_list *rows)
 	if (r < 0)
 		return r;
 	drop_overlapping(code);
-	r = jit_rows_make(&code->rows, code->objects, code->sections, code->sections_count, rows);
+	r = jit_rows_make(&code->rows, code->sections, code->sections_count, rows);
 	if (r == 0)
 		r = take_memory(code);
 	if (r == -EFBIG || r == -ENOSPC || r == -EINVAL) { /* names without rows */

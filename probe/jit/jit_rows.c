@@ -122,8 +122,8 @@ static int give_slices(void *arg, row_sink sink, void *to)
 	return r;
 }
 
-int jit_rows_make(struct jit_rows *rows, struct jit_object *const *objects,
-		  const struct jit_section *sections, size_t count, const struct jit_row_list *list)
+int jit_rows_make(struct jit_rows *rows, const struct jit_section *sections, size_t count,
+		  const struct jit_row_list *list)
 {
 	_cleanup_free_ struct jit_slice *each = calloc(count + 1, sizeof(*each));
 	struct jit_slices slices = {.each = each};
@@ -135,12 +135,11 @@ int jit_rows_make(struct jit_rows *rows, struct jit_object *const *objects,
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct jit_slice *slice = &each[slices.count];
-		size_t its, first = jit_object_rows(objects[sections[i].object], &its);
 
-		if (!its)
+		if (!sections[i].rows_count)
 			continue;
 		*slice = (struct jit_slice){.start = sections[i].start, .end = sections[i].end};
-		slice_rows(slice, list->rows + first, its);
+		slice_rows(slice, list->rows + sections[i].rows_first, sections[i].rows_count);
 		if (!has_rules(slice))
 			continue;
 		if (place_slice(rows, slice))

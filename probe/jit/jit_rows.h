@@ -16,10 +16,14 @@
 
 #define JIT_PIECES_MAX 512
 
-/* A section of code of an object; number `object`. */
+/* A section of code, of object number `object`. */
 struct jit_section {
 	uint64_t start, end;
 	uint32_t object;
+	/* The rows of its object: the first one's number, and how many. They may begin before the
+	 * section and end behind it. */
+	uint32_t rows_count;
+	size_t rows_first;
 };
 
 struct jit_piece {
@@ -36,7 +40,6 @@ struct jit_rows {
 
 /* Makes a table of the rows. `sections` are by address, none over another one. The caller owns
  * *rows. Returns 0, or -ENOMEM; -EFBIG if the rows need too many rules. */
-int jit_rows_make(struct jit_rows *rows, struct jit_object *const *objects,
-		  const struct jit_section *sections, size_t count,
+int jit_rows_make(struct jit_rows *rows, const struct jit_section *sections, size_t count,
 		  const struct jit_row_list *list);
 void jit_rows_done(struct jit_rows *rows);

@@ -111,23 +111,27 @@ static void put_span(struct spans_writing *writing, uint64_t start, uint64_t end
 }
 
 /* Writes made code by the rows that there are for it. */
-static void put_rows(struct spans_writing *writing, const struct jit_piece *piece, uint64_t start,
-		     uint64_t end)
+static void put_rows(struct spans_writing *writing, unsigned source, const struct jit_piece *piece,
+		     uint64_t start, uint64_t end)
 {
 	struct span span = {.start = start, .end = end};
 
 	if (start >= end || writing->count >= SPANS_MAX)
 		return;
-	table_span_at(writing->tables, writing->of->made_table, piece->at + (start - piece->start),
-		      &span);
+	table_span_at(writing->tables, writing->of->made[source].table,
+		      piece->at + (start - piece->start), &span);
 	writing->to[writing->count++] = span;
 }
 
-/* Writes made code that is no Java VM's. */
-static void put_made(struct spans_writing *writing, uint64_t start, uint64_t end)
+/* Writes made code that is no Java VM's, by the rows of that source and of those behind it. */
+static void put_made(struct spans_writing *writing, unsigned source, uint64_t start, uint64_t end)
 {
-	const struct jit_rows *rows = writing->of->made;
+	const struct jit_rows *rows = source < SPANS_MADE ? writing->of->made[source].rows : NULL;
 
+	if (source == SPANS_MADE) {
+		put_span(writing, start, end, SPAN_BARE);
+		return;
+	}
 	for (size_t i = 0; rows && i < rows->count && rows->pieces[i].start < end; i++) {
 		const struct jit_piece *piece = &rows->pieces[i];
 		uint64_t from = piece->start > start ? piece->start : start;
@@ -135,11 +139,12 @@ static void put_made(struct spans_writing *writing, uint64_t start, uint64_t end
 
 		if (from >= to)
 			continue;
-		put_span(writing, start, from, SPAN_BARE);
-		put_rows(writing, piece, from, to);
+		put_made(writing, source + 1, start, from);
+		put_rows(writing, source, piece, from, to);
 		start = to;
 	}
-	put_span(writing, start, end, SPAN_BARE);
+	if (start < end)
+		put_made(writing, source + 1, start, end);
 }
 
 /*
@@ -155,13 +160,13 @@ static void write_made(struct spans_writing *writing, const struct region_view *
 
 		if (cache->end <= from || cache->start >= region->end)
 			continue;
-		put_made(writing, from, cache->start);
+		put_made(writing, 0, from, cache->start);
 		if (!cache->written)
 			put_span(writing, cache->start, cache->end, SPAN_HOTSPOT);
 		cache->written = true;
 		from = cache->end;
 	}
-	put_made(writing, from, region->end);
+	put_made(writing, 0, from, region->end);
 	writing->spans->has_made = true;
 }
 
@@ -228,6 +233,15 @@ static void write_walks(const struct spans_writing *writing, uint32_t at)
 	}
 }
 
+static size_t count_pieces(const struct spans_of *of)
+{
+	size_t count = 0;
+
+	for (unsigned i = 0; i < SPANS_MADE; i++)
+		count += of->made[i].rows ? of->made[i].rows->count : 0;
+	return count;
+}
+
 /*
  * Looks up all tables, then writes them into the arena; in that order, as making room may drop
  * tables.
@@ -235,14 +249,13 @@ static void write_walks(const struct spans_writing *writing, uint32_t at)
 static int write_all(struct spans_writing *writing)
 {
 	struct spans *spans = writing->spans;
-	const struct jit_rows *made = writing->of->made;
 	/* each may cut a mapping in two */
-	size_t most = writing->count + 2 * writing->caches_count + 2 * (made ? made->count : 0);
+	size_t most = writing->count + 2 * writing->caches_count + 2 * count_pieces(writing->of);
 
 	if (!writing->count)
 		return 0;
 	most = most < SPANS_MAX ? most : SPANS_MAX;
-	spans->tables = calloc(most + 1, sizeof(struct table *));
+	spans->tables = calloc(most + SPANS_MADE, sizeof(struct table *));
 	_cleanup_free_ struct span *written = calloc(most, sizeof(*written));
 	if (!spans->tables || !written)
 		return -ENOMEM;
@@ -255,8 +268,11 @@ static int write_all(struct spans_writing *writing)
 	writing->to = written;
 	writing->count = 0;
 	address_space_each(writing->of->space, write_one, writing);
-	if (made)
-		spans->tables[spans->tables_count++] = table_ref(writing->of->made_table);
+	for (unsigned i = 0; i < SPANS_MADE; i++) {
+		if (writing->of->made[i].rows)
+			spans->tables[spans->tables_count++] =
+				table_ref(writing->of->made[i].table);
+	}
 	spans->count = (uint32_t)writing->count;
 	memcpy(arena_words(spans->arena, spans->start), written, most * sizeof(*written));
 	write_walks(writing, spans->start + (uint32_t)(most * SPAN_WORDS));

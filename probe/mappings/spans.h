@@ -38,14 +38,22 @@ struct spans {
 	} runtimes[RUNTIMES];
 };
 
+/* Sources of rows of a process's made code, the first one that has some counts: what it tells
+ * debuggers, and its jitdump. */
+#define SPANS_MADE 2
+
+struct spans_made {
+	const struct jit_rows *rows; /* NULL: there are none */
+	struct table *table;	     /* where they are */
+};
+
 struct spans_of {
 	const struct address_space *space;
 	pid_t pid; /* of the process that has these mappings */
 	/* of the process; NULL: not known */
 	const struct cpython *python;
 	const struct hotspot *hotspot;
-	const struct jit_rows *made; /* of the process's made code, in `made_table`; NULL: none */
-	struct table *made_table;    /* borrowed */
+	struct spans_made made[SPANS_MADE]; /* borrowed */
 };
 
 /*

@@ -29,11 +29,23 @@ static int simplify_error(int r)
 	return r == -EINVAL || r == -ENODEV ? -ENOEXEC : r;
 }
 
-int mapped_open_path(int root_fd, const char *path, struct stat *stat)
+static int open_path(int root_fd, const char *path, const struct foreign_rules *rules,
+		     struct stat *stat)
 {
-	const struct foreign file = {.root_fd = root_fd, .path = path, .links = FOREIGN_IN_ROOT};
+	const struct foreign file = {
+		.root_fd = root_fd, .path = path, .links = FOREIGN_IN_ROOT, .rules = *rules};
 
 	return simplify_error(foreign_open(&file, stat));
+}
+
+int mapped_open_path(int root_fd, const char *path, struct stat *stat)
+{
+	return open_path(root_fd, path, &anybodys, stat);
+}
+
+static const struct foreign_rules *rules_of(const struct mapped *mapped)
+{
+	return mapped->rules ? mapped->rules : &anybodys;
 }
 
 /* Returns whether the file is the process's user's or root's, who could have put the right file
@@ -64,7 +76,7 @@ static bool is_mapped(const struct mapped *mapped, const struct stat *stat)
 
 static int open_by_path(const struct mapped *mapped, struct stat *stat)
 {
-	_cleanup_close_ int fd = mapped_open_path(mapped->root_fd, mapped->path, stat);
+	_cleanup_close_ int fd = open_path(mapped->root_fd, mapped->path, rules_of(mapped), stat);
 
 	if (fd < 0)
 		return fd;
@@ -77,7 +89,8 @@ int mapped_open(const struct mapped *mapped, struct stat *stat)
 
 	if (found == -EPERM && mapped->root_fd >= 0)
 		return open_by_path(mapped, stat);
-	return found < 0 ? found : simplify_error(foreign_open_found(found, &anybodys, stat));
+	return found < 0 ? found
+			 : simplify_error(foreign_open_found(found, rules_of(mapped), stat));
 }
 
 int mapped_stat(const struct mapped *mapped, struct stat *stat)
@@ -88,5 +101,5 @@ int mapped_stat(const struct mapped *mapped, struct stat *stat)
 		_cleanup_close_ int fd = open_by_path(mapped, stat);
 		return fd < 0 ? fd : 0;
 	}
-	return found < 0 ? found : simplify_error(foreign_check(found, &anybodys, stat));
+	return found < 0 ? found : simplify_error(foreign_check(found, rules_of(mapped), stat));
 }

@@ -4,14 +4,17 @@
  * /proc/PID/map_files. Where that is not allowed, the file is opened by its path in the process's
  * root folder, out of which no link leads. Then device and inode must be those of the mapping. If
  * only half of the inode's number can be compared, the file must also belong to the process's user
- * or to root. Otherwise the file may belong to anybody: the process runs it. Only regular files are
- * opened (proc/foreign.h). All functions may hang: in a job.
+ * or to root. Otherwise the file may belong to anybody, as the process runs it, unless the caller
+ * has rules (then -EPERM, as proc/foreign.h). Only regular files are opened (proc/foreign.h). All
+ * functions may hang: in a job.
  */
 #pragma once
 
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+
+struct foreign_rules;
 
 struct mapped {
 	pid_t pid;
@@ -20,6 +23,7 @@ struct mapped {
 	const char *path;    /* the file's path in the root folder */
 	/* The mapping's numbers from /proc/PID/maps; inode 0: not known. */
 	uint64_t device, inode;
+	const struct foreign_rules *rules; /* which files are opened; NULL: anybody's */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "proc/proc.h"
+#include "runtime/made_dump.h"
 #include "target/target_memory.h"
 #include "target/target_state.h"
 
@@ -150,8 +151,10 @@ static void inherit_memory(const struct targets *targets, struct target *fresh,
 	fresh->forked_from = fresh->pid == before->pid ? before->forked_from : before->pid;
 	fresh->spans = spans_ref(before->spans);
 	fresh->program = before->program;
-	if (fresh->pid == before->pid)
+	if (fresh->pid == before->pid) {
 		target_memory_share(fresh, before);
+		fresh->dump = made_dump_ref(before->dump);
+	}
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		fresh->runtimes[i].known = runtime_ref(before->runtimes[i].known);
 	target_table_fork_code(targets->table, fresh, before);

@@ -159,6 +159,10 @@ bool targets_are_arming(const struct targets *targets);
 uint32_t targets_foresee(const struct targets *targets, const struct snoopers *snoopers,
 			 uint32_t probes);
 
+/* Reads the jitdumps of all targets on, also of those that have ended: in jobs of the worker
+ * `urgent`, for the names of a window's stacks. */
+void targets_read_dumps(struct targets *targets);
+
 /* More walkers of runtimes run: who waited for them is sampled. */
 void targets_meet_walkers(struct targets *targets);
 

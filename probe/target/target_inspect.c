@@ -265,6 +265,7 @@ void targets_on_stack(struct targets *targets, const struct stack *stack, const 
 		return;
 	target_ask_runtimes(targets, target);
 	target_meet_made(targets, target, stack, words);
+	target_meet_dump(targets, target, stack, words);
 	want_made(targets, target, stack, words);
 	if (is_covered(target, stack, words))
 		return;

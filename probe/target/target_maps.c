@@ -181,6 +181,7 @@ void target_take_maps(struct targets *targets, struct target *target, struct ins
 	if (target->program != e->program_id)
 		target_memory_drop(target);
 	target->program = e->program_id;
+	target_find_dump(targets, target, &maps);
 	log_debug("target %d (%.*s): its %zu mappings of code were read", (int)target->pid,
 		  COMM_BYTES, target->comm, maps.count);
 	if (!files)

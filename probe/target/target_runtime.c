@@ -245,26 +245,37 @@ void target_look_at_made(struct targets *targets, struct target *target, uint64_
 	look_again(targets, target);
 }
 
-void target_meet_made(struct targets *targets, struct target *target, const struct stack *stack,
-		      const uint64_t *words)
+static bool is_made(const struct code *code)
 {
-	const struct made_code *made = target_made_code(target);
+	return code->place == CODE_JIT || (code->file && symbol_file_is_jit(code->file));
+}
+
+bool target_has_made(const struct target *target, const struct stack *stack, const uint64_t *words)
+{
 	struct code code;
 
-	if (!made || (!made->runtime.error && stack->time_ns <= made->read_ns))
-		return;
 	for (size_t i = 0; i < stack->words_count; i++) {
 		uint64_t kind = words[i] >> FRAME_KIND_SHIFT;
 
 		if (kind != FRAME_NATIVE && kind != FRAME_NATIVE_RETURN)
 			continue;
 		if (address_space_find(target->space, words[i] & FRAME_ADDRESS, stack->time_ns,
-				       &code) < 0 ||
-		    code.place != CODE_JIT)
-			continue;
-		target_look_at_made(targets, target, stack->time_ns);
-		return;
+				       &code) == 0 &&
+		    is_made(&code))
+			return true;
 	}
+	return false;
+}
+
+void target_meet_made(struct targets *targets, struct target *target, const struct stack *stack,
+		      const uint64_t *words)
+{
+	const struct made_code *made = target_made_code(target);
+
+	if (!made || (!made->runtime.error && stack->time_ns <= made->read_ns))
+		return;
+	if (target_has_made(target, stack, words))
+		target_look_at_made(targets, target, stack->time_ns);
 }
 
 bool target_awaits_runtimes(const struct targets *targets, const struct target *target)
@@ -295,6 +306,7 @@ static void ask_late(void *arg, struct target *target)
 	struct targets *targets = arg;
 
 	look_again(targets, target);
+	target_read_dump_late(targets, target);
 	for (unsigned i = 0; i < RUNTIMES; i++) {
 		const struct runtime_kind *kind = runtime_kinds[i];
 		const struct target_runtime *its = &target->runtimes[i];

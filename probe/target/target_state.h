@@ -206,6 +206,20 @@ bool target_is_asked(const struct target *target);
 /* Expiry function of targets->begun. */
 void targets_ask_late(void *arg);
 
+/* Returns whether a stack has code that was made at run time. */
+bool target_has_made(const struct target *target, const struct stack *stack, const uint64_t *words);
+
+/* ---- target_dump.c ---- */
+
+/* Looks for the target's jitdump among its mappings. */
+void target_find_dump(struct targets *targets, struct target *target, const struct maps *maps);
+
+/* Reads the target's jitdump on, now or soon, if the stack needs its rows; likewise for a stack
+ * that waited. */
+void target_meet_dump(struct targets *targets, struct target *target, const struct stack *stack,
+		      const uint64_t *words);
+void target_read_dump_late(struct targets *targets, struct target *target);
+
 /* ---- target_container.c ---- */
 
 /* Sets the cgroups of a target, or of a process that may become one; takes a new reference. */

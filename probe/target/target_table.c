@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/map.h"
+#include "runtime/made_dump.h"
 #include "select/containers.h"
 #include "target/target_memory.h"
 
@@ -36,6 +37,7 @@ static void release_target(const struct target_table *table, struct target *targ
 	spans_unref(target->spans);
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		runtime_release(runtime_kinds[i], target->runtimes[i].known);
+	made_dump_unref(target->dump);
 	if (table->code_ops)
 		table->code_ops->free(target->code_known);
 	container_unref(target->container);

@@ -30,6 +30,7 @@ struct held_fd;
 struct interpreter;
 struct jvm;
 struct jvmfile;
+struct made_dump;
 
 /* Kinds of code that code/ caches by target. */
 #define TARGET_CODE_KINDS 2
@@ -104,6 +105,8 @@ struct target {
 	struct held_fd *memory; /* target/target_memory.h; NULL: not held open */
 	struct target_runtime runtimes[RUNTIMES];
 	uint64_t made_ns; /* a stack of that time has made code, which wasn't looked at; 0: none */
+	struct made_dump *dump; /* its jitdump, a reference; NULL: none is known */
+	uint64_t dump_ns; /* a stack of that time waits until the dump may be read on; 0: none */
 	struct jvmfile *jvmfile; /* of its agent, set by java/agents/agents.c; NULL: none */
 	/* set by code/code_cache.c; NULL: nothing was asked */
 	struct process_code *code_known[TARGET_CODE_KINDS];

@@ -9,6 +9,7 @@
 #include "runtime/interpreter.h"
 #include "runtime/jvm.h"
 #include "runtime/made_code.h"
+#include "runtime/made_dump.h"
 #include "target/target_state.h"
 
 #define ARMING_NS (2 * NS_PER_S) /* tables that take longer aren't waited for */
@@ -49,10 +50,12 @@ static int write_spans(struct targets *targets, const struct target *target, str
 		.pid = target->pid,
 		.python = interpreter_is_supported(python) ? &python->layout.walk : NULL,
 		.hotspot = jvm_is_supported(jvm) ? &jvm->layout.walk : NULL,
-		.made = made_code_rows(made, targets->tables),
-		.made_table = made ? made->table : NULL,
+		.made = {{made_code_rows(made, targets->tables), NULL}},
 	};
 	struct arena *arena = tracer_arena(targets->tracer);
+
+	of.made[0].table = made ? made->table : NULL;
+	of.made[1].rows = made_dump_rows(target->dump, targets->tables, &of.made[1].table);
 	int r = spans_write(ret, arena, targets->tables, &of, found);
 
 	if (r == -ENOSPC) /* there will be room at the next look */

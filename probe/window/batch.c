@@ -9,6 +9,7 @@
 #include "runtime/interpreter.h"
 #include "target/who.h"
 #include "java/code/jvmcode.h"
+#include "jit/jitdump.h"
 #include "python/pycode.h"
 
 #include "base/grow.h"
@@ -44,6 +45,7 @@ void batch_free(struct batch *batch)
 		if (batch->spots[i].java)
 			jvmcode_unref(batch->spots[i].java);
 		jit_object_unref(batch->spots[i].jit);
+		jitdump_unref(batch->spots[i].dump);
 	}
 	for (size_t i = 0; i < batch->sinks_count; i++)
 		profile_unref(batch->sinks[i].profile);

@@ -10,6 +10,7 @@
 #include "runtime/interpreter.h"
 #include "runtime/jvm.h"
 #include "runtime/made_code.h"
+#include "runtime/made_dump.h"
 #include "code/java_agent_frames.h"
 #include "base/grow.h"
 #include "base/keys.h"
@@ -58,16 +59,58 @@ static bool is_made(const struct code *code)
 	return code->place == CODE_JIT || (code->file && symbol_file_is_jit(code->file));
 }
 
+/* What a process tells of the code that it makes. */
+struct told {
+	const char *name; /* borrowed of one of the two; NULL: nothing */
+	size_t len;
+	struct jit_object *object;
+	struct jitdump *dump;
+};
+
+/* Returns the latest time at which the stack may have been taken once more: its first time alone is
+ * known. */
+static uint64_t last_ns(const struct placing *placing)
+{
+	const struct target *target = placing->target;
+	uint64_t ns = placing->batch->until_ns;
+
+	if (!target_is_alive(target) && target->ended_ns < ns)
+		ns = target->ended_ns;
+	return ns > placing->stack->time_ns ? ns : placing->stack->time_ns;
+}
+
+static struct told told_of(const struct placing *placing, uint64_t address)
+{
+	const struct target *target = placing->target;
+	uint64_t ns = placing->stack->time_ns;
+	struct told told = {0};
+
+	told.name = made_code_find(target_made_code(target), address, ns, &told.object, &told.len);
+	if (told.name)
+		return told;
+	told.object = NULL;
+	told.name =
+		made_dump_find(target->dump, address, ns, last_ns(placing), &told.dump, &told.len);
+	if (!told.name)
+		told.dump = NULL;
+	return told;
+}
+
+/* Returns what with an address is the key of made code: of a dump, a function at a time. */
+static uint64_t key_of_told(const struct told *told, const struct perfmap *map)
+{
+	if (told->object)
+		return (uintptr_t)told->object;
+	return told->dump ? (uintptr_t)told->name : (uintptr_t)map;
+}
+
 /* Requests what its process tells of that code. */
 static int64_t made_spot(const struct placing *placing, const struct code *code, uint64_t address)
 {
 	struct perfmap_process process = target_perfmap(placing->target);
-	struct jit_object *object = NULL;
-	size_t len = 0;
-	const char *told = made_code_find(target_made_code(placing->target), address,
-					  placing->stack->time_ns, &object, &len);
-	struct perfmap *map = told ? NULL : perfmap_of(placing->files, &process);
-	struct spot_key key = {told ? (uintptr_t)object : (uintptr_t)map, address, code->place};
+	const struct told told = told_of(placing, address);
+	struct perfmap *map = told.name ? NULL : perfmap_of(placing->files, &process);
+	struct spot_key key = {key_of_told(&told, map), address, code->place};
 	bool is_new;
 	int64_t number = batch_spot_of(placing->batch, &key, &is_new);
 
@@ -77,10 +120,11 @@ static int64_t made_spot(const struct placing *placing, const struct code *code,
 	spot->code = *code;
 	spot->code.perfmap = map;
 	spot->code.made = address;
-	spot->code.told = told;
-	spot->code.told_len = len;
-	spot->jit = told ? jit_object_ref(object) : NULL;
-	if (!told)
+	spot->code.told = told.name;
+	spot->code.told_len = told.len;
+	spot->jit = jit_object_ref(told.object);
+	spot->dump = jitdump_ref(told.dump);
+	if (!told.name)
 		perfmap_ask(placing->files, map, address);
 	if (code->file)
 		symbol_file_ref(code->file);

@@ -35,7 +35,9 @@ struct spot {
 	struct pycode *python;
 	struct interpreter *interpreter;
 	struct jvmcode *java;
-	struct jit_object *jit; /* a reference to what `code` borrows, in made code */
+	/* References to what `code` borrows, in made code. */
+	struct jit_object *jit;
+	struct jitdump *dump;
 	struct named named;
 	size_t name;	      /* position in the batch's text */
 	bool may_call, calls; /* some frame is SHOWN_UNLESS_CALL; it only calls */

@@ -220,6 +220,7 @@ static void read_told(void *arg)
 static void wait_for_looks(void *arg)
 {
 	struct drain *drain = arg;
+	targets_read_dumps(drain->setup.targets);
 	bool told = agent_frames_read_on(targets_table(drain->setup.targets), drain->setup.urgent);
 
 	drain->looks_ns = loop_now_ns();

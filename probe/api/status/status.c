@@ -155,6 +155,7 @@ static void add_process(void *arg, const struct target *target)
 	status_runtime(json, target);
 	status_map_flag(json, processes->services, target);
 	status_made_code(json, target);
+	status_made_dump(json, target);
 	status_java_vm(json, processes->services, target);
 	status_container(json, target->container);
 	if (target->ns_pid > 0 && target->ns_pid != target->pid)

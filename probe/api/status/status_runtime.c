@@ -8,6 +8,7 @@
 #include "runtime/interpreter.h"
 #include "runtime/jvm.h"
 #include "runtime/made_code.h"
+#include "runtime/made_dump.h"
 
 #define RUNTIME_MAX 192
 
@@ -112,6 +113,51 @@ void status_made_code(struct json *json, const struct target *target)
 	json_object_end(json);
 	if (made->runtime.error)
 		json_text(json, "problem", made_problem(made->runtime.error));
+	json_object_end(json);
+}
+
+static const char *dump_problem(int error)
+{
+	switch (error) {
+	case -EPERM:
+		return "it is no regular file of the process's own user";
+	case -ENOTSUP:
+		return "its times are of the processor's own clock";
+	case -EBADMSG:
+		return "it makes no sense, or is of another version or processor";
+	case -ESTALE:
+		return "it has become shorter";
+	case -ESRCH:
+		return "it is another process's, or the process was gone before it was opened";
+	case -ETIMEDOUT:
+		return "reading it hung";
+	case -ENOSPC:
+	case -ENOMEM:
+		return "the daemon has no memory for it";
+	default:
+		return "it can't be read";
+	}
+}
+
+void status_made_dump(struct json *json, const struct target *target)
+{
+	uint64_t rows;
+	int error;
+
+	if (!target->dump)
+		return;
+	const struct jitdump *known = made_dump_state(target->dump, &rows, &error);
+	json_object(json, "jitdump");
+	json_u64(json, "functions", known ? jitdump_functions(known) : 0);
+	json_u64(json, "rows", rows);
+	json_object(json, "left_out");
+	for (unsigned i = 0; known && i < JIT_LOST_COUNT; i++) {
+		if (jitdump_lost(known, i))
+			json_u64(json, jit_loss_name(i), jitdump_lost(known, i));
+	}
+	json_object_end(json);
+	if (error && error != -EAGAIN)
+		json_text(json, "problem", dump_problem(error));
 	json_object_end(json);
 }
 

@@ -18,6 +18,9 @@ void status_map_flag(struct json *json, const struct services *services,
  * at it found, or why nothing was. */
 void status_made_code(struct json *json, const struct target *target);
 
+/* Adds "jitdump" to a target that writes one: what was read of it, and why no more is. */
+void status_made_dump(struct json *json, const struct target *target);
+
 /* Adds to a target that is a Java VM: where its stacks come from ("java_source"), why
  * ("java_reason"), the state of its agent ("java_agent", java/agents/agents.h); and, if there are
  * stacks of which what is inlined isn't known, their share ("java_inline_unknown", of 1) and the

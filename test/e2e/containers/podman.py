@@ -26,7 +26,7 @@ from java_vm import inner_pid
 TOOLS = ("sh", "sleep", "cat", "cp", "mv", "rm", "mkdir", "chroot", "true")
 # Names of programs there are their own, so that no other's process has the same.
 PROGRAMS_INSIDE = ("spin", "chain", "allocations_bare", "storm", "short_lived", "mayflies", "jit", "forker", "naps_bare",
-                   "mote_a", "mote_b", "brood")
+                   "mote_a", "mote_b", "brood", "jit_dump")
 # Of the interpreter's library, what no test needs and is large.
 UNNEEDED = re.compile(r"/(__pycache__|config-\d.*|dist-packages|ensurepip|idlelib|lib2to3|pydoc_data|test|tkinter)$")
 

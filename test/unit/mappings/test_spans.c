@@ -203,7 +203,7 @@ static void made_code_with_rows_is_cut_out_of_its_mapping(void **state)
 	struct table *table = tables_give(tables, &image);
 	assert_non_null(table);
 	assert_true(table_is_there(table));
-	struct spans_of of = {.space = space, .pid = 1, .made = &rows, .made_table = table};
+	struct spans_of of = {.space = space, .pid = 1, .made = {{&rows, table}}};
 	assert_int_equal(spans_write(&spans, arena, tables, &of, found), 0);
 	assert_true(spans->has_made);
 	assert_int_equal(spans->count, ARRAY_SIZE(expected));
@@ -220,6 +220,56 @@ static void made_code_with_rows_is_cut_out_of_its_mapping(void **state)
 	tables_set_arena(tables, NULL);
 	assert_false(table_is_there(table));
 	table_unref(table);
+	image_done(&image);
+	address_space_free(space);
+	tables_free(tables);
+	arena_free(arena);
+}
+
+/* What a process tells debuggers counts where both that and its jitdump have rows. */
+static void rows_of_two_sources_share_a_mapping(void **state)
+{
+	static const struct range mapped = {10, 20};
+	struct jit_piece first[] = {{12 * PAGE, 14 * PAGE, 0}};
+	struct jit_piece second[] = {{11 * PAGE, 13 * PAGE, 0}, {15 * PAGE, 16 * PAGE, 4 * PAGE}};
+	const struct jit_rows rows[] = {{.pieces = first, .count = 1},
+					{.pieces = second, .count = 2}};
+	const struct expected expected[] = {
+		{10, 11, SPAN_BARE}, {11, 12, SPAN_TABLE}, {12, 14, SPAN_TABLE},
+		{14, 15, SPAN_BARE}, {15, 16, SPAN_TABLE}, {16, 20, SPAN_BARE},
+	};
+	const struct image_rows given = {
+		.machine = 62 /* EM_X86_64 */, .bytes = 20ull * PAGE, .give = give_one};
+	struct arena *arena = arena_make();
+	struct address_space *space = space_of(&mapped, 1);
+	struct runtime_place found[RUNTIMES];
+	struct table_image image;
+	struct tables *tables;
+	struct spans *spans;
+
+	(void)state;
+	assert_int_equal(tables_new(&tables, NULL, NULL, NULL), 0);
+	tables_set_arena(tables, arena);
+	assert_int_equal(image_of_rows(&given, &image), 0);
+	struct table *table = tables_give(tables, &image), *other = tables_give(tables, &image);
+	struct spans_of of = {
+		.space = space, .pid = 1, .made = {{&rows[0], table}, {&rows[1], other}}};
+	assert_int_equal(spans_write(&spans, arena, tables, &of, found), 0);
+	assert_int_equal(spans->count, ARRAY_SIZE(expected));
+	const struct span *written = (const struct span *)arena_words(arena, spans->start);
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		assert_int_equal(written[i].start, expected[i].from * PAGE);
+		assert_int_equal(written[i].end, expected[i].to * PAGE);
+		assert_int_equal(written[i].what >> SPAN_KIND_SHIFT & SPAN_KIND_MASK,
+				 expected[i].kind);
+	}
+	assert_int_equal(written[1].base, 11 * PAGE); /* pc - base is the table's address */
+	assert_int_equal(written[2].base, 12 * PAGE);
+	assert_int_equal(written[4].base, (15 - 4) * PAGE);
+	spans_unref(spans);
+	tables_set_arena(tables, NULL);
+	table_unref(table);
+	table_unref(other);
 	image_done(&image);
 	address_space_free(space);
 	tables_free(tables);
@@ -288,6 +338,7 @@ int main(void)
 		cmocka_unit_test(what_begins_or_ends_in_the_cache_is_cut),
 		cmocka_unit_test(without_a_vm_code_is_bare),
 		cmocka_unit_test(made_code_with_rows_is_cut_out_of_its_mapping),
+		cmocka_unit_test(rows_of_two_sources_share_a_mapping),
 		cmocka_unit_test(what_is_a_files_is_no_cache),
 		cmocka_unit_test(another_vm_makes_other_spans),
 	};

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "unit/lib/open_fds.h"
+#include "proc/foreign.h"
 #include "proc/mapped.h"
 
 #define TEXT "what is mapped"
@@ -36,7 +37,8 @@ static int set_up(void **state)
 	assert_true(scene->at != MAP_FAILED);
 	close(fd);
 	scene->mapped = (struct mapped){
-		getpid(), (uintptr_t)scene->at, (uintptr_t)scene->at + 4096, -1, "/file", 0, 0};
+		getpid(), (uintptr_t)scene->at, (uintptr_t)scene->at + 4096, -1, "/file", 0, 0,
+		NULL};
 	scene->fds = count_fds();
 	return 0;
 }
@@ -113,12 +115,26 @@ static void a_device_that_is_mapped_is_never_opened(void **state)
 	_cleanup_close_ int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	scene->fds += zero >= 0;
 	void *at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, zero, 0);
-	struct mapped mapped = {getpid(), (uintptr_t)at, (uintptr_t)at + 4096, -1, NULL, 0, 0};
+	struct mapped mapped = {getpid(), (uintptr_t)at, (uintptr_t)at + 4096, -1, NULL, 0,
+				0,	  NULL};
 	assert_int_equal(mapped_open(&mapped, &stat), -ENOEXEC);
 	assert_int_equal(mapped_stat(&mapped, &stat), -ENOEXEC);
 	munmap(at, 4096);
 	close(TAKE_FD(zero));
 	scene->fds--;
+}
+
+static void rules_refuse_what_is_mapped_too(void **state)
+{
+	struct scene *scene = *state;
+	const uid_t other = scene->stat.st_uid + 1;
+	const struct foreign_rules rules = {.owners = &other, .owners_count = 1};
+	struct mapped mapped = scene->mapped;
+	struct stat stat;
+
+	mapped.rules = &rules;
+	assert_int_equal(mapped_open(&mapped, &stat), -EPERM);
+	assert_int_equal(mapped_stat(&mapped, &stat), -EPERM);
 }
 
 /* By path: out of the root no link leads, and nothing but a regular file is opened. */
@@ -272,6 +288,7 @@ int main(void)
 		TEST(one_that_is_replaced_or_deleted_is_still_the_one),
 		TEST(what_is_not_mapped_has_an_error),
 		TEST(a_device_that_is_mapped_is_never_opened),
+		TEST(rules_refuse_what_is_mapped_too),
 		TEST(by_path_only_a_regular_file_below_the_root_is_opened),
 		TEST(by_path_no_magic_link_is_followed),
 		TEST(where_that_is_not_allowed_it_is_opened_by_its_path),
