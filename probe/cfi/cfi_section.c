@@ -100,7 +100,7 @@ static int read_deflated(struct cfi_section *section, int fd, const struct elf_e
 			 bool wide)
 {
 	z_stream stream = {0};
-	Elf64_Chdr head;
+	Elf64_Chdr head = {0};
 	int r = read_head(fd, extent, wide, &head);
 
 	if (r < 0)

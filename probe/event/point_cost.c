@@ -55,9 +55,9 @@ static int load_nothing(bool session, bool returns)
 		 .imm = session && !returns},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, options,
-		    .expected_attach_type = session ? UPROBES_SESSION_TYPE : 0);
+	LIBBPF_OPTS(bpf_prog_load_opts, options);
 
+	options.expected_attach_type = session ? UPROBES_SESSION_TYPE : 0;
 	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "point_cost", "GPL", code,
 			     sizeof(code) / sizeof(code[0]), &options);
 }

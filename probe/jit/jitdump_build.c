@@ -248,7 +248,7 @@ static int drop_garbage(struct jitdump_building *building)
 	for (size_t i = 0; i < dump->count; i++) {
 		struct jitdump_function *function = &dump->functions[i];
 
-		if (function->rows_count)
+		if (kept && function->rows_count)
 			memcpy(&kept[at], &dump->rows[function->rows_first],
 			       function->rows_count * sizeof(*kept));
 		function->rows_first = (uint32_t)at;
@@ -340,7 +340,7 @@ static int take_load(struct jitdump_building *building, const struct jitdump_rec
 		.from_ns = record->time_ns < building->now_ns ? record->time_ns : building->now_ns,
 		.bytes = (uint32_t)record->bytes,
 	};
-	bool has_room;
+	bool has_room = false;
 
 	if (!is_sane(record)) {
 		dump->lost[JIT_LOST_BROKEN] += record->bytes > 0; /* 0: there is no code */
@@ -391,7 +391,7 @@ static int take_move(struct jitdump_building *building, const struct jitdump_rec
 {
 	struct jitdump *dump = building->dump;
 	uint64_t ns = record->time_ns < building->now_ns ? record->time_ns : building->now_ns;
-	bool has_room;
+	bool has_room = false;
 	int r = look_for_room(building, sizeof(struct jitdump_function) + JITDUMP_NAME_MAX,
 			      &has_room);
 	const struct jitdump_function *old =
