@@ -224,7 +224,7 @@ static __always_inline void walk_task(struct walk *walk, struct task_struct *tas
 	push_kernel_frames(walk, bytes);
 	kernel_hash = walk->head.key.hash;
 	if (walk->head.truncated == TRUNCATED_NOT && user_regs_of(walk, task)) {
-		if (unwind_begin(walk, &walk->user)) {
+		if (unwind_begin(walk->level)) {
 			walk->head.key.hash = seed;
 			if (python_of(walk) && !hotspot_of(walk))
 				walk_python(task);

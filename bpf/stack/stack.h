@@ -354,7 +354,7 @@ static __always_inline bool take_into(void *ctx, struct walk *walk, const struct
 	bool has_user = begin_stack(ctx, walk, regs, user, taking);
 
 	kernel_hash = walk->head.key.hash;
-	if (has_user && unwind_begin(walk, user)) {
+	if (has_user && unwind_begin(walk->level)) {
 		if (taking->leaf)
 			walk->known &= ~WALK_EXACT;
 		if (python_of(walk) && !hotspot_of(walk))

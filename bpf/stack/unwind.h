@@ -20,6 +20,7 @@ int caller_of_plt(uint32_t level);
 int is_made_root(uint32_t level);
 int unwind_step(uint32_t level);
 int memo_read(uint32_t level, uint32_t number);
+int unwind_begin(uint32_t level);
 int unwind_is_known(uint32_t level);
 int unwind_start(uint32_t level);
 int unwind_steps(uint32_t level, uint32_t first);
@@ -334,10 +335,16 @@ static __always_inline uint32_t memo_hash(const struct walk *walk)
 #endif
 }
 
-/* Begins the walk at these registers. Returns false if the code can't be walked: ARM's 32-bit code.
- */
-static __always_inline bool unwind_begin(struct walk *walk, const struct user_regs *regs)
+/* Begins the walk at the registers walk->user. Returns 0 if the code can't be walked: ARM's 32-bit
+ * code. */
+__noinline int unwind_begin(uint32_t level)
 {
+	struct walk *walk = walk_at(level);
+	const struct user_regs *regs;
+
+	if (!walk)
+		return 0;
+	regs = &walk->user;
 	for (int i = 0; i < ARCH_REGS; i++)
 		walk->gpr[i] = regs->gpr[i];
 	walk->known = WALK_EXACT | WALK_REGS | WALK_FP | WALK_BX;

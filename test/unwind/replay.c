@@ -144,7 +144,8 @@ size_t replay_walk(const struct replay *replay, uint64_t *frames, size_t max, un
 	memcpy(regs.gpr, replay->regs, sizeof(regs.gpr));
 	set_spans(replay);
 	walk.frames_max = USER_FRAMES_MAX;
-	unwind_begin(&walk, &regs);
+	walk.user = regs;
+	unwind_begin(0);
 	unwind_user(&walk);
 	*why = walk.head.truncated;
 	count = walk.head.words_count < max ? walk.head.words_count : max;

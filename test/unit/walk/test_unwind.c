@@ -387,7 +387,8 @@ static void a_buffer_that_the_kernel_filled_cuts_the_walk(void **state)
 		maker_put(STACK + i * 8, CODE + 1);
 	maker.walk->head.words_count = NATIVE_WORDS_MAX - 2;
 	maker.walk->frames_max = USER_FRAMES_MAX;
-	assert_true(unwind_begin(maker.walk, &maker.regs));
+	maker.walk->user = maker.regs;
+	assert_true(unwind_begin(maker.walk->level));
 	unwind_user(maker.walk);
 	assert_int_equal(maker.walk->head.truncated, TRUNCATED_DEPTH);
 	assert_int_equal(maker.walk->head.words_count, NATIVE_WORDS_MAX);

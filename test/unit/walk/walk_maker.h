@@ -256,7 +256,8 @@ static inline void maker_walk_as(uint32_t number)
 	walk->frames_max = USER_FRAMES_MAX;
 	walk->head.truncated = TRUNCATED_NOT;
 	walk->spans_number = number;
-	if (unwind_begin(walk, &maker.regs))
+	walk->user = maker.regs;
+	if (unwind_begin(walk->level))
 		unwind_user(walk);
 }
 
@@ -287,5 +288,6 @@ static inline unsigned maker_walk(void)
 /* Whether the thread's last walk would be the same again. */
 static inline bool maker_is_known(void)
 {
-	return unwind_begin(maker.walk, &maker.regs) && unwind_is_known(maker.walk->level);
+	maker.walk->user = maker.regs;
+	return unwind_begin(maker.walk->level) && unwind_is_known(maker.walk->level);
 }
