@@ -170,7 +170,7 @@ __noinline int caller_of_plt(uint32_t level)
 
 /* ---- one step ---- */
 
-static __always_inline int caller_by_special(struct walk *walk, uint32_t row, struct caller *caller)
+static __always_inline int caller_by_special(struct walk *walk, uint32_t row)
 {
 	switch (row & ROW_SPECIAL_MASK) {
 	case SPECIAL_NONE:
@@ -217,7 +217,7 @@ static __always_inline int find_caller(struct walk *walk, struct caller *caller)
 	case ROW_RULE:
 		return caller_by_rule(walk->level, row & ROW_PAYLOAD);
 	default:
-		return caller_by_special(walk, row, caller);
+		return caller_by_special(walk, row);
 	}
 }
 
