@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers import PROGRAMS, ROOT, program, wait_for
-from test_io import ask, profile_io, sums
+from test_io import EXACT, ask, profile_io, sums
 from waiting import answer, let_go, ready
 
 MOVING = ROOT / "test/programs/python/moving.py"
@@ -64,7 +64,8 @@ def interrupt(pid, name):
     wait_for(lambda: switches(task) > before and waits_in(task) in (READ, POLL), why="it waits again")
 
 
-def test_java_methods_have_the_bytes_of_whole_short_and_interrupted_calls(profiler, start, work):
+def begin_java(start, work):
+    """The program `Moving`, whose classes are loaded, and what tells it to go on."""
     if not (PROGRAMS / "Moving.class").exists():
         pytest.skip("no javac")
     ends = os.pipe()
@@ -72,11 +73,16 @@ def test_java_methods_have_the_bytes_of_whole_short_and_interrupted_calls(profil
                    work / "moved", stdin=ends[0])  # fmt: skip
     os.close(ends[0])
     wait_for(lambda: "ready" in target.log.read_text(), 60, why="the VM has loaded its classes")
+    return target, ends[1]
+
+
+def test_java_methods_have_the_bytes_of_whole_short_and_interrupted_calls(profiler, start, work):
+    target, end = begin_java(start, work)
     profile_io(profiler, target)
-    os.write(ends[1], b"x")
+    os.write(end, b"x")
     wait_for(lambda: "waits" in target.log.read_text(), why="it waits for bytes")
     interrupt(target.pid, "interrupted")
-    os.write(ends[1], b"x")
+    os.write(end, b"x")
     wait_for(lambda: target.log.read_text().endswith("}\n"), why="it has moved all")
     truth = json.loads(target.log.read_text().splitlines()[-1])
     # The last step speaks with this test as well; its parts have methods of their own.
@@ -85,4 +91,24 @@ def test_java_methods_have_the_bytes_of_whole_short_and_interrupted_calls(profil
     truth |= {"waits": {"read pipe": [1, 3]}, "answers": {"write pipe": [1, 3]}}
     assert_holds(profiler, truth, lambda step: f"Moving.{step}_[0]")
     assert not any(profiler.probe("io")["lost"].values()), profiler.probe("io")
-    os.close(ends[1])
+    os.close(end)
+
+
+def test_java_methods_have_what_the_other_probes_count(profiler, start, work):
+    """All at once: what `io` has of a step is the program's own figure (above)."""
+    target, end = begin_java(start, work)
+    probes, events = ("io", "net", "writeback", "event:sends"), {"sends": "t:sock:sock_send_length"}
+    profiler.put_ok(profiler.wanting(pids=[target.pid], probes=probes, events=events, frame_detail="name", **EXACT))
+    for probe in probes:
+        profiler.wait_running(probe)
+    wait_for(lambda: profiler.config()["status"]["unwind"]["pending"] == 0, why="unwind tables")
+    os.write(end, b"x")
+    wait_for(lambda: "waits" in target.log.read_text(), why="it waits for bytes")
+    found = {probe: profiler.folded(probe) for probe in probes}
+    assert found["net"].total("Moving.sockets_[0]") == found["io"].total("Moving.sockets_[0]") > 100_000
+    assert found["writeback"].total("Moving.files_[0]") == 2 * os.sysconf("SC_PAGE_SIZE"), "5,350 bytes"
+    assert found["event:sends"].total("Moving.sockets_[0]") > 2
+    for probe, profile in found.items():
+        steps = [stack for stack in profile.stacks if stack.has("Moving.sockets_[0]") or stack.has("Moving.files_[0]")]
+        assert steps and all("Moving.main_[0]" in stack.frames and not stack.has("[truncated]") for stack in steps), probe
+    os.close(end)
