@@ -260,8 +260,10 @@ static __always_inline void count_repeated(uint64_t ring, const struct ring_comp
 		return;
 	request = repeated->request;
 	event = repeated_event(PROBE_IO, repeated);
-	if (!event)
+	if (!event) { /* another request of that number goes on */
+		count_loss(LOST_UNMEASURED, PROBE_IO, 1);
 		return;
+	}
 	if (repeated->count > 1) {
 		count_loss(LOST_UNMEASURED, PROBE_IO, event->weight);
 		return;

@@ -25,9 +25,8 @@ struct ring_repeated {
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH); /* requests whose half was dropped aren't forgotten */
 	__uint(max_entries, RING_REPEATS_MAX);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct ring_number);
 	__type(value, struct ring_repeated);
 } repeated_requests SEC(".maps");

@@ -412,7 +412,7 @@ static __always_inline bool leave_probe(struct walk *walk)
 	uint64_t address = probed_place(walk->level, walk->pc), stack = walk->sp;
 	uint32_t words;
 
-	if (!address)
+	if (!address || walk_is_narrow(walk)) /* returns of 32-bit code lie in other words */
 		return false;
 	memo_void(walk);
 	if (address != PROBES_PAGE) {

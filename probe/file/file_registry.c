@@ -190,8 +190,9 @@ static struct symbol_file *make_vdso(struct worker *worker, bool narrow)
 
 	if (!file)
 		return file;
-	file->error = -ENOENT;
+	file->is_narrow_vdso = narrow;
 	_cleanup_close_ int fd = vdso_open(narrow);
+	file->error = fd < 0 ? fd : -EAGAIN;
 	if (fd < 0 || fstat(fd, &file->stat) < 0 || !fd_budget_take())
 		return file;
 	file->worker = worker;
@@ -203,15 +204,17 @@ static struct symbol_file *make_vdso(struct worker *worker, bool narrow)
 	return file;
 }
 
+/* A failure that may pass isn't kept: the next process has it tried again. */
 struct symbol_file *symbol_files_vdso(struct symbol_files *files, bool narrow)
 {
-	struct symbol_file **file = narrow ? &files->vdso_narrow : &files->vdso;
+	struct symbol_file **kept = narrow ? &files->vdso_narrow : &files->vdso;
 
-	if (!*file)
-		*file = make_vdso(files->worker, narrow);
-	if (narrow && *file)
-		(*file)->is_narrow_vdso = true;
-	return *file ? symbol_file_ref(*file) : NULL;
+	if (*kept)
+		return symbol_file_ref(*kept);
+	struct symbol_file *file = make_vdso(files->worker, narrow);
+	if (file && (!file->error || file->error == -ENOENT || file->error == -EBADMSG))
+		*kept = symbol_file_ref(file);
+	return file;
 }
 
 struct symbol_file *symbol_files_left_out(struct symbol_files *files)

@@ -45,6 +45,9 @@ static int write_own(int fd)
 #define PLACE		 0x10000000UL /* where the kernel is asked to map it */
 #define DATA_PAGES_MAX	 32	      /* of the kernel's clocks, right before the code */
 
+/* What the child ends with. */
+enum { MAPPED_DONE, MAPPED_NONE, MAPPED_FAILED };
+
 /*
  * Has the kernel map the 32-bit vDSO, and writes it. The kernel does so for a process that has no
  * vDSO (any more), nor a page of its data, which lies right before it. For a child of a process
@@ -63,7 +66,7 @@ static int write_mapped(int fd)
 	for (int i = 1; i <= DATA_PAGES_MAX && bytes < 0; i++) {
 		bytes = syscall(SYS_arch_prctl, ARCH_MAP_VDSO_32, PLACE);
 		if (bytes < 0 && (errno != EEXIST || !own))
-			return 1;
+			return errno == EINVAL ? MAPPED_NONE : MAPPED_FAILED;
 		if (bytes < 0) /* fails as long as a mapping would be cut in two */
 			munmap(own - (size_t)i * PAGE, (size_t)i * PAGE);
 	}
@@ -72,9 +75,9 @@ static int write_mapped(int fd)
 		if (pwrite(fd, place, (size_t)bytes, 0) == bytes &&
 		    pread(fd, head, sizeof(head), 0) == sizeof(head) &&
 		    memcmp(head, ELFMAG, SELFMAG) == 0)
-			return 0;
+			return MAPPED_DONE;
 	}
-	return 1;
+	return MAPPED_FAILED;
 }
 
 static int write_narrow(int fd)
@@ -91,8 +94,8 @@ static int write_narrow(int fd)
 		if (errno != EINTR)
 			return -errno;
 	}
-	if (status != 0)
-		return -ENOENT;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != MAPPED_DONE)
+		return WIFEXITED(status) && WEXITSTATUS(status) == MAPPED_NONE ? -ENOENT : -EIO;
 	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
 	    header.e_ident[EI_CLASS] != ELFCLASS32)
 		return -EBADMSG;

@@ -47,7 +47,9 @@ static int read_records(struct jitdump_reader *reader, struct jitdump_building *
 
 	building->dump->has_more = false;
 	for (unsigned i = 1; r == 1; i++) {
-		if (i % CHECK_EVERY == 0 && clock_ns(CLOCK_THREAD_CPUTIME_ID) > end_ns) {
+		bool may_take_long = i % CHECK_EVERY == 0 || building->dump->frames_bytes;
+
+		if (may_take_long && clock_ns(CLOCK_THREAD_CPUTIME_ID) > end_ns) {
 			building->dump->has_more = true;
 			break;
 		}
@@ -87,7 +89,7 @@ int jitdump_read(struct jitdump **ret, struct jitdump *before, const struct jitd
 		       : jitdump_reader_begin(reader, source->fd, source->pid);
 	if (r < 0)
 		return r;
-	if (before && reader->at == reader->end) {
+	if (before && reader->at == reader->end && !before->has_more) {
 		*ret = jitdump_ref(before);
 		return 0;
 	}

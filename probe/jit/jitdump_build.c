@@ -321,7 +321,10 @@ static int add_name(struct jitdump_building *building, struct jitdump_function *
 	struct buf *names = &building->dump->names;
 	size_t before = names->len;
 
-	demangle_within(&building->demangling, name, names);
+	if (name[0] == '_')
+		demangle_within(&building->demangling, name, names);
+	else /* no name of C++ or Rust: in it '@' begins no version */
+		buf_add(names, name, strlen(name));
 	if (buf_error(names)) /* there is room for the longest one */
 		return -ENOMEM;
 	size_t len = names->len - before;

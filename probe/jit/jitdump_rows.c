@@ -13,7 +13,7 @@
 #include "cfi/cfi.h"
 #include "jit/jitdump_state.h"
 
-#define FRAMES_MAX (1u << 20) /* bytes of a function's .eh_frame */
+#define FRAMES_MAX (64u << 10) /* bytes of a function's .eh_frame */
 
 #if defined(__aarch64__)
 #define MACHINE EM_AARCH64

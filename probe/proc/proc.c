@@ -215,6 +215,28 @@ uint64_t proc_program(pid_t pid)
 	return hash_bytes(1, auxv.data, auxv.len) | 1;
 }
 
+bool proc_text_moves_clock(const char *text)
+{
+	const char *monotonic = strstr(text, "monotonic");
+	char *end;
+
+	if (!monotonic)
+		return false;
+	long long seconds = strtoll(monotonic + strlen("monotonic"), &end, 10);
+	return seconds != 0 || strtoll(end, NULL, 10) != 0;
+}
+
+/* Kernels before 5.6 have no such file. */
+bool proc_moves_clock(pid_t pid)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(4096);
+
+	if (read_file(pid, "timens_offsets", &text) < 0)
+		return false;
+	buf_char(&text, '\0');
+	return !buf_error(&text) && proc_text_moves_clock(text.data);
+}
+
 /* The first pid namespace has a fixed inode: PROC_PID_INIT_INO in the kernel's proc_ns.h (5.10). */
 bool proc_pids_are_the_hosts(void)
 {

@@ -50,6 +50,11 @@ int proc_owners(pid_t pid, uid_t *user, uid_t *root);
  * known. */
 uint64_t proc_program(pid_t pid);
 
+/* Returns whether the process has another CLOCK_MONOTONIC than we have (time_namespaces(7)). */
+bool proc_moves_clock(pid_t pid);
+/* The same by the text of its /proc/PID/timens_offsets. */
+bool proc_text_moves_clock(const char *text);
+
 /* Returns whether our pids are those of the host, which BPF programs see; false in a container with
  * a pid namespace of its own. True if this can't be found out. */
 bool proc_pids_are_the_hosts(void);

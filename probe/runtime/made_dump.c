@@ -306,7 +306,8 @@ uint64_t made_dump_next_ns(const struct made_dump *dump, uint64_t stack_ns)
 const char *made_dump_find(const struct made_dump *dump, uint64_t address, uint64_t from_ns,
 			   uint64_t until_ns, struct jitdump **holder, size_t *len)
 {
-	if (!dump || dump->error || !dump->known || (dump->is_gone && until_ns > dump->read_ns))
+	/* What was written since the last reading may have taken the function's place. */
+	if (!dump || dump->error || !dump->known || until_ns > dump->read_ns)
 		return NULL;
 	*holder = dump->known;
 	return jitdump_find(dump->known, address, from_ns, until_ns, len);

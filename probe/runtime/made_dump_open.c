@@ -23,6 +23,9 @@ int made_dump_open(const struct made_dump_place *place)
 {
 	uid_t user, root;
 	struct stat stat;
+
+	if (proc_moves_clock(place->pid)) /* its times aren't ours */
+		return -ENOTSUP;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)place->pid);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "runtime/made_dump.h"
 #include "symbol/perfmap_flags.h"
 #include "target/target_memory.h"
 
@@ -178,8 +179,10 @@ void target_take_maps(struct targets *targets, struct target *target, struct ins
 	targets->stats.mappings_left_out += e->left_out + e->maps.count - maps.count;
 	target->netns_id = e->netns_id;
 	target->map_flag = find_map_flag(e, &maps);
-	if (target->program != e->program_id)
+	if (target->program != e->program_id) {
 		target_memory_drop(target);
+		made_dump_unref(TAKE_PTR(target->dump));
+	}
 	target->program = e->program_id;
 	target_find_dump(targets, target, &maps);
 	log_debug("target %d (%.*s): its %zu mappings of code were read", (int)target->pid,

@@ -121,28 +121,6 @@ static bool is_disabled(pid_t pid)
 	       attach_is_disabled_by(environment.data, environment.len);
 }
 
-bool attach_moves_clock(const char *text)
-{
-	const char *monotonic = strstr(text, "monotonic");
-	char *end;
-
-	if (!monotonic)
-		return false;
-	long long seconds = strtoll(monotonic + strlen("monotonic"), &end, 10);
-	return seconds != 0 || strtoll(end, NULL, 10) != 0;
-}
-
-/* Returns whether the process has another CLOCK_MONOTONIC. Kernels before 5.6 have no such file. */
-static bool has_other_clock(pid_t pid)
-{
-	_cleanup_buf_ struct buf text = BUF_INIT(STATUS_BYTES);
-
-	if (read_whole(pid, "timens_offsets", &text) < 0)
-		return false;
-	buf_char(&text, '\0');
-	return !buf_error(&text) && attach_moves_clock(text.data);
-}
-
 static bool begins_with(const char *text, const char *begin)
 {
 	return strncmp(text, begin, strlen(begin)) == 0;
@@ -238,7 +216,7 @@ enum attach_result attach_look(struct attach_process *process, pid_t pid, uint64
 	enum attach_result result = look_at_program(process);
 	if (result == ATTACH_DONE && is_disabled(pid))
 		result = ATTACH_DISABLED;
-	process->other_clock = has_other_clock(pid);
+	process->other_clock = proc_moves_clock(pid);
 	return result;
 }
 

@@ -91,9 +91,6 @@ struct attach_status {
 /* Parses the text of /proc/PID/status (with a NUL); returns false if a field is missing. */
 bool attach_parse_status(const char *text, struct attach_status *status);
 
-/* Returns whether the text of /proc/PID/timens_offsets moves CLOCK_MONOTONIC. */
-bool attach_moves_clock(const char *text);
-
 /* Return whether the VM's options have -XX:+DisableAttachMechanism: in NUL-separated arguments, or
  * in an environment. */
 bool attach_is_disabled(const char *arguments, size_t len);

@@ -552,9 +552,21 @@ static void a_mount_namespace_of_its_own_is_told(void **state)
 	end_child(pid);
 }
 
+static void a_clock_that_was_moved_is_seen(void **state)
+{
+	(void)state;
+	assert_false(proc_text_moves_clock("monotonic           0         0\nboottime  0  0\n"));
+	assert_false(proc_text_moves_clock("monotonic           0         0\nboottime  7  0\n"));
+	assert_true(proc_text_moves_clock("monotonic        -100         0\nboottime  0  0\n"));
+	assert_true(proc_text_moves_clock("monotonic  0         1\nboottime  0  0\n"));
+	assert_false(proc_text_moves_clock(""));
+	assert_false(proc_moves_clock(getpid()));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_clock_that_was_moved_is_seen),
 		cmocka_unit_test(every_kind_of_line_is_told),
 		cmocka_unit_test(numbers_of_a_line_are_read_whole),
 		cmocka_unit_test(lines_cut_anywhere_or_with_a_byte_changed_do_no_harm),

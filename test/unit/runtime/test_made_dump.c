@@ -24,7 +24,8 @@ struct scene {
 	int fd;
 	struct made_dump_place place;
 	struct made_dump *dump;
-	unsigned changes; /* of rows */
+	unsigned changes;  /* of rows */
+	uint64_t asked_ns; /* before the last reading */
 };
 
 static void count_change(void *arg, pid_t pid)
@@ -122,6 +123,7 @@ static int read_on(struct scene *scene)
 	uint64_t rows;
 	int error;
 
+	scene->asked_ns = dump_now();
 	made_dump_read(scene->dump);
 	assert_int_equal(worker_fence(scene->worker, NULL, stop, scene), 0);
 	assert_int_equal(loop_run(scene->loop), 0);
@@ -146,9 +148,11 @@ static void check_name(const struct scene *scene, uint64_t address, const char *
 {
 	struct jitdump *holder;
 	size_t len = 0;
-	uint64_t ns = dump_now();
+	uint64_t ns = scene->asked_ns, later_ns = dump_now();
 	const char *found = made_dump_find(scene->dump, address, ns, ns, &holder, &len);
 
+	/* since the reading another one may have taken its place */
+	assert_null(made_dump_find(scene->dump, address, ns, later_ns, &holder, &len));
 	if (!name) {
 		assert_null(found);
 		return;

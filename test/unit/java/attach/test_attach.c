@@ -58,16 +58,6 @@ static void answers_of_each_release_are_understood(void **state)
 	}
 }
 
-static void a_clock_that_was_moved_is_seen(void **state)
-{
-	(void)state;
-	assert_false(attach_moves_clock("monotonic           0         0\nboottime  0  0\n"));
-	assert_false(attach_moves_clock("monotonic           0         0\nboottime  7  0\n"));
-	assert_true(attach_moves_clock("monotonic        -100         0\nboottime  0  0\n"));
-	assert_true(attach_moves_clock("monotonic  0         1\nboottime  0  0\n"));
-	assert_false(attach_moves_clock(""));
-}
-
 static void a_long_answer_is_cut(void **state)
 {
 	char reply[4096], text[ATTACH_TEXT_BYTES];
@@ -282,7 +272,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_is_its_version_and_four_strings),
 		cmocka_unit_test(answers_of_each_release_are_understood),
-		cmocka_unit_test(a_clock_that_was_moved_is_seen),
 		cmocka_unit_test(a_long_answer_is_cut),
 		cmocka_unit_test(a_status_tells_user_pid_and_signals),
 		cmocka_unit_test(the_option_that_turns_it_off_is_seen),
