@@ -122,7 +122,8 @@ static const char *dump_problem(int error)
 	case -EPERM:
 		return "it is no regular file of the process's own user";
 	case -ENOTSUP:
-		return "its times are of another clock than ours: the processor's own, or a time namespace's";
+		return "its times are of another clock than ours: the processor's own, or a time "
+		       "namespace's";
 	case -EBADMSG:
 		return "it makes no sense, or is of another version or processor";
 	case -ESTALE:
