@@ -87,7 +87,7 @@ def test_short_calls_can_be_left_out(profiler, start):
     events = {"naps": NAP, "ticks": TICK}
     watched(start, profiler, events, ticks=2000, naps=50, event_time=1, event_min_us=1500)
     assert counted(profiler, "naps") == 50
-    assert counted(profiler, "ticks") < 20, "of empty calls only those that were interrupted are long"
+    assert counted(profiler, "ticks") < 100, "of empty calls only those that were interrupted are long"
     assert profiler.probe("event:ticks")["hits"] >= 2000
 
 
