@@ -37,6 +37,7 @@ static bool codes_alone;	/* pycode_is_alone() */
 static uint64_t same;		/* bits of an address that don't tell what is there */
 static uint32_t
 	copies_until; /* instructions up to there are in copies that it knows; 0: no copies */
+static uint64_t limit_ns = LIMIT_NS; /* of a reading */
 static sem_t may_go_on;
 static atomic_bool enough;
 
@@ -105,7 +106,7 @@ static inline struct target *add_target(pid_t pid, const struct target *parent)
 static inline void begin(size_t bytes_max)
 {
 	assert_int_equal(loop_new(&w.loop), 0);
-	assert_int_equal(worker_new(&w.worker, w.loop, "test", LIMIT_NS), 0);
+	assert_int_equal(worker_new(&w.worker, w.loop, "test", limit_ns), 0);
 	assert_int_equal(target_table_new(&w.table, 2048), 0);
 	target_table_keep_code(w.table, &code_cache_ops);
 	assert_int_equal(
