@@ -57,6 +57,12 @@ const struct symbol_file *address_space_program(const struct address_space *spac
 /* Forgets mappings that were gone before `ns`. */
 void address_space_forget(struct address_space *space, uint64_t ns);
 
+/* Returns whether the code was made at run time: no file has its functions. */
+static inline bool code_is_made(const struct code *code)
+{
+	return code->place == CODE_JIT || (code->file && symbol_file_is_jit(code->file));
+}
+
 /*
  * Finds what a user address was at a time. Returns 0; -ENOENT if it lay in no known executable
  * mapping; -EAGAIN if there are two answers. `code->file` is borrowed.

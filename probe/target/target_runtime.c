@@ -245,11 +245,6 @@ void target_look_at_made(struct targets *targets, struct target *target, uint64_
 	look_again(targets, target);
 }
 
-static bool is_made(const struct code *code)
-{
-	return code->place == CODE_JIT || (code->file && symbol_file_is_jit(code->file));
-}
-
 bool target_has_made(const struct target *target, const struct stack *stack, const uint64_t *words)
 {
 	struct code code;
@@ -261,7 +256,7 @@ bool target_has_made(const struct target *target, const struct stack *stack, con
 			continue;
 		if (address_space_find(target->space, words[i] & FRAME_ADDRESS, stack->time_ns,
 				       &code) == 0 &&
-		    is_made(&code))
+		    code_is_made(&code))
 			return true;
 	}
 	return false;

@@ -54,11 +54,6 @@ int64_t batch_spot_of(struct batch *batch, const struct spot_key *key, bool *is_
 	return *number;
 }
 
-static bool is_made(const struct code *code)
-{
-	return code->place == CODE_JIT || (code->file && symbol_file_is_jit(code->file));
-}
-
 /* What a process tells of the code that it makes. */
 struct told {
 	const char *name; /* borrowed of one of the two; NULL: nothing */
@@ -188,7 +183,7 @@ static uint8_t native_flags(const struct target *target, const struct code *code
 
 	if (flags && interpreter_is_loop(target_interpreter(target), code))
 		flags |= NATIVE_LOOP;
-	if (is_made(code))
+	if (code_is_made(code))
 		flags |= NATIVE_JIT;
 	if (code->place == CODE_KERNEL)
 		flags |= NATIVE_KERNEL;
@@ -261,7 +256,7 @@ static int place_native(struct placing *placing, uint64_t word)
 	if (find_told(placing, word, &code, pair))
 		return place_java(placing, pair);
 	bool is_return = word >> FRAME_KIND_SHIFT == FRAME_NATIVE_RETURN;
-	int64_t spot = is_made(&code)
+	int64_t spot = code_is_made(&code)
 			       ? made_spot(placing, &code, (word & FRAME_ADDRESS) - is_return)
 			       : native_spot(placing, &code);
 	if (spot < 0)
