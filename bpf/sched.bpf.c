@@ -70,6 +70,32 @@ static __always_inline bool is_marked(const struct task_struct *task)
 	return !all || all->open[task->pid & (MARKS - 1)];
 }
 
+/* Returns the kernel's sum of the thread's waits for a CPU; 0 where it keeps none. */
+static __always_inline uint64_t run_delay_ns(const struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->sched_info.run_delay))
+		return task->sched_info.run_delay;
+	return 0;
+}
+
+/* Returns whether a new thread leaves its CPU for the first time, and nobody saw how it came. */
+static __always_inline bool is_first_slice(const struct thread_record *record,
+					   struct task_struct *task)
+{
+	return record->queued_ns && !record->came_ns && task_switches(task) == 1;
+}
+
+/* Counts how long the thread, which leaves its CPU, waited for it before. Nobody saw it woken, so
+ * the kernel's sum tells it. */
+static __always_inline void count_delay(struct task_struct *task, struct thread_record *record)
+{
+	uint64_t sum_ns = run_delay_ns(task);
+
+	if (sum_ns > record->delay_ns)
+		count_moment(RUNQ_ENDED, task, sum_ns - record->delay_ns, record->state,
+			     record->came_ns);
+}
+
 /* Notes that a thread of interest leaves its CPU. `weight`: of its stack, if that is to be taken;
  * else 0. Returns the time, or 0 if a stack was taken since. */
 static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *prev,
@@ -89,9 +115,12 @@ static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *pr
 		return now_ns;
 	}
 	record_begin(record, &sched);
-	if (record->left_ns)
+	if (record->left_ns || is_first_slice(record, prev))
 		came_unseen(now_ns);
 	came_ns = record->came_ns;
+	if (record->woken_unseen && of_hists)
+		count_delay(prev, record);
+	record->delay_ns = run_delay_ns(prev);
 	record->came_ns = 0;
 	record->left_ns = now_ns;
 	record->queued_ns = state == WAIT_RUNNABLE ? now_ns : 0;
@@ -160,6 +189,8 @@ static __always_inline void enter_hists(struct task_struct *next, struct thread_
 		count_moment(ABSENCE_ENDED, next, now_ns - record->left_ns, record->state, now_ns);
 	if (is_span(record->queued_ns, now_ns))
 		count_moment(RUNQ_ENDED, next, now_ns - record->queued_ns, record->state, now_ns);
+	/* Then it is counted when the thread leaves (count_delay()). */
+	record->woken_unseen = !record->queued_ns && is_seen(record->left_ns);
 }
 
 /* Ends the wait of `next`, which stands for `waits` waits. The sum gets the wait after the record
@@ -207,10 +238,11 @@ static __always_inline void enter_cpu(struct task_struct *next, uint64_t now_ns)
 }
 
 /*
- * Handles that the current thread leaves its CPU and nobody saw how it came: the kernel calls no
- * program at a switch away from some tasks (seen in virtual machines whose agent is shielded from
- * tracing). The fair scheduler tells how long the thread ran; in other classes it is assumed that
- * the thread came as soon as it could. (A global function, so the verifier checks it once.)
+ * Handles that the current thread leaves its CPU and nobody saw how it came: some kernels call no
+ * program while some tasks run (seen in virtual machines whose agent is shielded from tracing), at
+ * a switch away from them or in an interrupt that wakes others. The fair scheduler tells how long
+ * the thread ran; in other classes it is assumed that the thread came as soon as it could. (A
+ * global function, so the verifier checks it once.)
  */
 __noinline int came_unseen(uint64_t now_ns)
 {
@@ -222,7 +254,8 @@ __noinline int came_unseen(uint64_t now_ns)
 		return 0;
 	task = bpf_get_current_task_btf();
 	record = record_find(task);
-	if (!record || record->session != sched.session || !record->left_ns)
+	if (!record || record->session != sched.session ||
+	    (!record->left_ns && !is_first_slice(record, task)))
 		return 0;
 	ran_ns = task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
 	least_ns = record->queued_ns ? record->queued_ns : record->left_ns;

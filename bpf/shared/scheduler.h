@@ -93,7 +93,9 @@ struct thread_record {
 	uint32_t pending;  /* when a truncated stack is taken again (bpf/core/record.h); 0: never */
 	uint16_t of_hists; /* 1: the thread is wanted for histograms */
 	/* 1: `left_ns` is when the iterator saw the thread wait; the thread left before */
-	uint16_t looked_at;
+	uint8_t looked_at;
+	uint8_t woken_unseen; /* 1: the thread is on its CPU, and nobody saw how it was woken */
+	uint64_t delay_ns;    /* the kernel's sum of its waits for a CPU when the thread left */
 	/* struct target_value's values when the stack was taken; with other values it is taken
 	 * again. */
 	uint32_t python, hotspot;
