@@ -174,7 +174,7 @@ def test_the_time_line_of_a_thread(keeper, start, opened):
     assert 0 < of_red.total() < profile_of(daemon, pid=target.pid, **span).total()
     with opened(daemon, query_of(pids=target.pid, of="threads", **span)) as page:
         page.wait(".facts", "samples")
-        page.tab.move(*page.frame("red"))
+        page.point_at("red")
         page.key("w")
         page.wait(".facts", f"^{of_red.total():,} samples")
         assert f"thread red of [{target.pid}]threads" in page.text("#profile h2")
