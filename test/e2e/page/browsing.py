@@ -76,13 +76,35 @@ class Opened:
                 return
         raise AssertionError(f"{selector} can't be clicked")
 
+    def point_at(self, label):
+        """The mouse, at the frame of the picture whose line says that name, until the page knows that it is there."""
+        wait_for(lambda: self.frame(label), why=f"the mouse is on {label}")
+
+    def hover(self, selector):
+        """The mouse, on an element, until that is what is below it: what comes above it moves it."""
+        element = f"document.querySelector({json.dumps(selector)})"
+
+        def is_below():
+            box = self.tab.run(f"{element}.getBoundingClientRect().toJSON()")
+            self.tab.move(box["x"] + min(20, box["width"] / 2), box["y"] + box["height"] / 2)
+            return self.tab.run(f"{element}.matches(':hover')")
+
+        wait_for(is_below, why=f"the mouse is on {selector}")
+
     def right_click(self, x, y):
         self.tab.move(x, y)
         for kind in ("mousePressed", "mouseReleased"):
             self.tab.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="right", clickCount=1)
 
     def focus(self, selector):
-        self.tab.run(f"document.querySelector({json.dumps(selector)}).focus()")
+        """As soon as it can have the focus: parts of the page are hidden until the daemon has told who may see them."""
+        focused = f"""(() => {{
+            const element = document.querySelector({json.dumps(selector)});
+
+            element?.focus();
+            return Boolean(element) && document.activeElement === element;
+        }})()"""
+        wait_for(lambda: self.tab.run(focused), why=f"{selector} has the focus")
 
     def key(self, *keys):
         for key in keys:
@@ -91,6 +113,7 @@ class Opened:
     def write(self, selector, text):
         self.focus(selector)
         self.tab.type(text)
+        assert self.tab.run("document.activeElement.value").endswith(text), f"{selector} has it"
 
     def save(self, name, folder):
         """Saves the profile, "folded"; returns the file."""
@@ -137,6 +160,11 @@ def opened(chromium):
             assert complains or not tab.complaints, tab.complaints
 
     return opened
+
+
+def row_of(pid):
+    """The selector of a process's row of the list: others have its PID's digits in theirs, too."""
+    return f"#processes tr[data-key^='{pid}\\a ']"
 
 
 def of(pid, **more):

@@ -16,15 +16,16 @@ BOXES = """(async () => {
     const colourAt = (...place) => '#' + [...pen.getImageData(...place, 1, 1).data].slice(0, 3).map((c) => c.toString(16).padStart(2, '0')).join('');
 
     return [...graph.boxes].filter(([, {width}]) => width > 5).map(([node, {left, width}]) => ({
-        label: profile.label(node), kind: profile.of(node).kind, module: profile.of(node).module, path: profile.names(node),
+        node, label: profile.label(node), kind: profile.of(node).kind, module: profile.of(node).module, path: profile.names(node),
         own: profile.self[node], total: profile.total[node], place: [area.x + left + width / 2, area.y + graph.y(node) + 9],
         colour: colourAt(Math.ceil(left) + 1, Math.round(graph.y(node)) + 1)}));
 })()"""
 
+# Which frame the page knows below the mouse, and what it says of that: {node, name, line}.
 HOVERED = """(async () => {
-    const {graph} = await import('/ui/panel.js');
+    const {graph} = await import('/ui/panel.js'), line = document.querySelector('.line');
 
-    return graph.hovered < 0 ? null : graph.profile.label(graph.hovered);
+    return {node: graph.hovered, name: line.querySelector('bdi')?.textContent, line: line.textContent};
 })()"""
 
 SHOW = """(async (top, changes) => {
@@ -67,14 +68,19 @@ def place_of(page, label):
     return next(box["place"] for box in boxes(page) if box["label"] == label)
 
 
-def point_at(page, label):
-    """The mouse, until the page knows that it is there: a picture that changes is drawn a little later."""
+def point_at(page, frame):
+    """The mouse, on a frame ({node} of boxes(), or a label: the lowest of several), until the page knows that it is there:
+    a picture that changes is drawn a little later, and what comes above the picture moves it. Returns what the page says."""
 
     def is_there():
-        page.tab.move(*place_of(page, label))
-        return page.tab.run(HOVERED) == label
+        box = next((box for box in boxes(page) if frame in (box["node"], box["label"])), None)
+        if not box:
+            return None
+        page.tab.move(*box["place"])
+        told = page.tab.run(HOVERED)
+        return told["node"] == box["node"] and told
 
-    wait_for(is_there, why=f"the mouse is on {label}")
+    return wait_for(is_there, why=lambda: f"the mouse is on {frame}: {page.tab.run(HOVERED)}")
 
 
 def palette(scheme):

@@ -8,7 +8,7 @@ import pytest
 
 from askers import TOKENS, bearer, tokens  # noqa: F401
 from asking import burning
-from browsing import opened  # noqa: F401
+from browsing import opened, row_of  # noqa: F401
 from helpers import program as built
 from helpers import stopped, wait_for
 
@@ -90,8 +90,8 @@ def test_hostile_names_of_processes(profiler, start, opened, work):
         targets[start(program, 60).pid] = program.name.encode()[:15].decode(errors="ignore")
     with opened(profiler) as page:
         for pid, name in targets.items():
-            page.wait(f"#processes tr[data-key^='{pid}\\a '] bdi")
-            shown = page.text(f"#processes tr[data-key^='{pid}\\a '] bdi")
+            page.wait(f"{row_of(pid)} bdi")
+            shown = page.text(f"{row_of(pid)} bdi")
             assert shown.replace("␛", "\x1b") == name
         assert page.tab.run("document.querySelectorAll('b, i').length") == 0
 
@@ -112,10 +112,10 @@ def test_a_token_says_what_may_be_done(needs_bpf, serve, tokens, start, opened, 
         assert TOKENS[role] not in page.tab.run("document.documentElement.outerHTML + location.href")
         assert page.shows("#probes") == (role not in ("metrics",))
         if role != "metrics":
-            page.wait("#processes tbody", str(target.pid))
+            page.wait(row_of(target.pid), "spin")
         if role == "profile":  # the list and two sessions: it may have two requests at a time
             page.tab.run("{const select = document.querySelector('[name=probe]'); select.value = 'oncpu+offcpu'}")
-            page.focus(f"#processes tr[data-key^='{target.pid}']")
+            page.focus(row_of(target.pid))
             page.key("Enter")
             page.wait("#profile h2", "on and off CPUs of", seconds=40)
         if role != "metrics":

@@ -5,7 +5,7 @@ import pytest
 
 import firefox
 from asking import burning
-from browsing import Opened
+from browsing import Opened, row_of
 from chromium import rows_of_image
 from helpers import wait_for
 
@@ -37,7 +37,7 @@ def test_firefox_lists_processes_and_shows_a_profile(profiler, start, browser):
         page.key("Escape", "2")
         assert "main" in page.table()
         page.write("#processes input", str(target.pid))
-        page.wait("#processes tbody", f"{target.pid}.*spin", seconds=60)
+        page.wait(row_of(target.pid), "spin", seconds=60)
         assert not tab.complaints
         strange = [url for url in tab.requests if not url.startswith((origin + "/", "blob:", "data:", "about:"))]
         assert not strange

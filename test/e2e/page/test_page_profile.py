@@ -60,7 +60,7 @@ def test_clicks_zoom_and_keys_do_what_they_say(ended, opened):
         assert "zoom=" in page.fragment and "main" in page.fragment
         page.key("Escape")
         assert "zoom=" not in page.fragment
-        page.tab.move(*page.frame("main"))
+        page.point_at("main")
         page.key("h")  # hide
         assert "main" in page.text(".steps") and "main" not in page.table()
         page.key("u")
@@ -71,7 +71,7 @@ def test_clicks_zoom_and_keys_do_what_they_say(ended, opened):
         page.wait(".matched", f"matched {100 * matched / profile.total():.2f} % \\({matched:,} samples\\)")
         page.key("Escape", "i")
         assert "icicle=1" in page.fragment
-        page.tab.move(*page.frame("main"))
+        page.point_at("main")
         page.key("s")
         assert page.text("#function-name").startswith("main")
         page.key("?")
@@ -191,7 +191,7 @@ def test_time_on_and_off_cpus_adds_up_to_the_clocks(profiler, start, opened, wor
         page.wait(".facts", r"\d", seconds=seconds + 40)
         assert "on and off CPUs" in page.text("#profile h2") and "left out" not in page.text(".facts")
         saved = page.save("folded", work)
-        page.tab.move(*page.frame("main"))
+        page.point_at("main")
         assert page.text(".line").startswith("main")
     stacks = Profile(saved.read_text()).stacks
     assert {stack.frames[-1] for stack in stacks} == {"[on CPU]", "[off CPU]"}
@@ -317,7 +317,7 @@ def test_the_next_match_is_another_one_below_a_resting_mouse(profiler, start, op
         page.wait(".facts", "samples")
         page.write("[name=search]", "^(sixty|thirty)$")
         page.wait(".matched", "matched")
-        page.tab.move(*page.frame("main"))
+        page.point_at("main")
         page.focus("[name=search]")
         seen = set()
         for _ in range(4):

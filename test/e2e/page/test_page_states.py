@@ -140,8 +140,7 @@ def test_the_list(compared, opened):
         page.wait("#processes tbody", r"\d")
         page.wait("#probes tbody", "oncpu")
         looked.at("list")
-        page.tab.move(*page.tab.run("""(() => { const box = document.querySelector('#processes tbody tr').getBoundingClientRect();
-            return [box.x + 20, box.y + 5]; })()"""))  # a row below the mouse has another ground
+        page.hover("#processes tbody tr")  # a row below the mouse has another ground
         looked.at("list below the mouse")
         page.key("?")
         looked.at("help")
