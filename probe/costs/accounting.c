@@ -153,6 +153,7 @@ static void turn_off(struct accounting *accounting)
 	cost_table_free(TAKE_PTR(accounting->table));
 	cost_rows_done(&accounting->base);
 	cost_series_done(&accounting->series);
+	unseen_ends_done(&accounting->unseen);
 	energy_close(TAKE_PTR(accounting->energy));
 	loop_timer_cancel(accounting->setup.loop, &accounting->energy_period);
 	accounting->has_base = false;
@@ -289,6 +290,11 @@ static bool is_stale(const struct accounting *accounting)
 	return false;
 }
 
+static void miss_end(void *arg, const struct cost_ended_key *key)
+{
+	tracer_costs_miss(arg, key);
+}
+
 /* Takes what a reading found, and forgets what needs not be read again. */
 static int take_rows(struct accounting *accounting, const struct cost_reading *reading)
 {
@@ -302,6 +308,9 @@ static int take_rows(struct accounting *accounting, const struct cost_reading *r
 	if (r == 0)
 		r = counting_forget(&accounting->counting, accounting->table, &mine.counts,
 				    accounting->ends);
+	if (r == 0)
+		r = unseen_ends_replace(&accounting->unseen, &reading->unseen, accounting->began_ns,
+					miss_end, engine_tracer(accounting->setup.engine));
 	if (!stale) /* else counts of those that have ended come with the next reading */
 		cost_table_fold(accounting->table);
 	return r;
@@ -369,6 +378,7 @@ void accounting_begin_reading(struct accounting *accounting)
 		source.snoopers = snoopers_ref(accounting->wanted.snoopers);
 	memcpy(source.hung, accounting->hung, sizeof(source.hung));
 	source.fd = tracer_costs_open(engine_tracer(accounting->setup.engine));
+	source.ended_fd = tracer_costs_open_ended(engine_tracer(accounting->setup.engine));
 	if (r < 0 || source.fd < 0) {
 		cost_source_close(&source);
 		fail_reading(accounting, r < 0 ? r : source.fd);

@@ -32,7 +32,8 @@ struct accounting {
 	struct counting counting; /* what programs of ours count */
 	/* of the reading under way: since when these counted, and the processes that had ended */
 	uint64_t counted_from_ns[COST_COUNTERS], ends;
-	struct energy *energy; /* NULL: the host has no counters of it */
+	struct unseen_ends unseen; /* by the last reading */
+	struct energy *energy;	   /* NULL: the host has no counters of it */
 	/* processes whose command lines hung a reading; the oldest is forgotten first */
 	struct cost_counter_key hung[COST_HUNG_MAX];
 	size_t hung_count; /* so far */

@@ -147,6 +147,14 @@ static void match_lines(struct reading_job *mine)
 		match_line(mine, &mine->result.processes[i]);
 }
 
+static bool is_read(void *arg, uint64_t tgid)
+{
+	const struct reading_job *mine = arg;
+	uint32_t pid = (uint32_t)tgid;
+
+	return map_get(mine->by_pid, &pid);
+}
+
 static void run_reading(struct job *job)
 {
 	struct reading_job *mine = (struct reading_job *)job;
@@ -156,11 +164,14 @@ static void run_reading(struct job *job)
 	if (r == 0)
 		r = host_times_read(&mine->result.host);
 	if (r == 0)
+		r = unseen_ends_read(&mine->result.unseen, mine->source.ended_fd);
+	if (r == 0)
 		r = iterator_read(mine->source.fd, sizeof(struct thread_cost), take_thread, mine);
 	if (r == 0)
 		r = mine->result.error;
 	if (r == 0)
 		r = list_processes(mine);
+	unseen_ends_leave_out(&mine->result.unseen, is_read, mine);
 	if (r == 0)
 		r = meet_cgroups(mine);
 	if (r == 0)
@@ -191,6 +202,7 @@ static void free_reading(struct job *job)
 	map_free(mine->by_pid);
 	free(mine->known);
 	cost_counts_done(&mine->result.counts);
+	unseen_ends_done(&mine->result.unseen);
 	cost_source_close(&mine->source);
 	free(mine);
 }
@@ -204,6 +216,7 @@ static void close_one(int fd)
 void cost_source_close(const struct cost_source *source)
 {
 	close_one(source->fd);
+	close_one(source->ended_fd);
 	for (int i = 0; i < COST_COUNTERS; i++) {
 		close_one(source->counters[i].by_process);
 		close_one(source->counters[i].beside);

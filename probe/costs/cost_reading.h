@@ -8,6 +8,7 @@
 #include "bpf/shared/process_cost.h"
 #include "container/cgroup.h"
 #include "costs/cost_counts.h"
+#include "costs/cost_missed.h"
 #include "costs/host_times.h"
 #include "loop/worker.h"
 #include "select/snooper.h"
@@ -32,6 +33,7 @@ struct cost_reading {
 	size_t count;
 	struct met_cgroup *met;
 	size_t met_count;
+	struct unseen_ends unseen; /* processes that have ended, or just begun */
 	struct cost_counts counts; /* what programs of ours have counted */
 	uint64_t line_serial;	   /* of the snoopers that command lines were compared with */
 	struct cost_counter_key
@@ -44,7 +46,8 @@ struct cost_reading {
 
 /* Where a reading reads; all is taken over. */
 struct cost_source {
-	int fd; /* the iterator's (hooks/tracer_costs.h) */
+	int fd;	      /* the iterator's (hooks/tracer_costs.h) */
+	int ended_fd; /* of the map `cost_ended` */
 	struct counter_fds counters[COST_COUNTERS];
 	struct snoopers *snoopers; /* that ask for command lines; NULL: none does */
 	/* processes whose command lines are not read, for that hangs */

@@ -50,7 +50,7 @@ int counting_open(const struct counting *counting, struct cost_source *source)
 {
 	int r = 0;
 
-	source->fd = -1;
+	source->fd = source->ended_fd = -1;
 	for (int i = 0; i < COST_COUNTERS; i++)
 		source->counters[i] = (struct counter_fds){-1, -1, 0};
 	for (int i = 0; i < COST_COUNTERS && r == 0; i++)

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -18,6 +19,7 @@ struct tracer_costs {
 	struct costs_bpf *bpf;
 	struct cost_events events;
 	struct tracer_ring ring;
+	uint64_t missed; /* processes whose end was */
 };
 
 LOADABLE_FUNCTIONS(costs)
@@ -121,12 +123,30 @@ int tracer_costs_open(struct tracer *tracer)
 	return fd < 0 ? -errno : fd;
 }
 
+int tracer_costs_open_ended(const struct tracer *tracer)
+{
+	if (!tracer->costs)
+		return -ENOENT;
+	int fd = fcntl(bpf_map__fd(tracer->costs->bpf->maps.cost_ended), F_DUPFD_CLOEXEC, 3);
+
+	return fd < 0 ? -errno : fd;
+}
+
+void tracer_costs_miss(struct tracer *tracer, const struct cost_ended_key *key)
+{
+	struct tracer_costs *costs = tracer->costs;
+
+	if (costs && bpf_map_delete_elem(bpf_map__fd(costs->bpf->maps.cost_ended), key) == 0)
+		costs->missed++;
+}
+
 void tracer_costs_lost(const struct tracer *tracer, struct costs_lost *lost)
 {
 	*lost = (struct costs_lost){0};
 	if (tracer->costs)
-		*lost = (struct costs_lost){tracer->costs->bpf->bss->lost_threads,
-					    tracer->costs->bpf->bss->lost_processes};
+		*lost = (struct costs_lost){.threads = tracer->costs->bpf->bss->lost_threads,
+					    .processes = tracer->costs->bpf->bss->lost_processes +
+							 tracer->costs->missed};
 }
 
 uint64_t tracer_costs_known(const struct tracer *tracer)

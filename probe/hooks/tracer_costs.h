@@ -25,9 +25,17 @@ void tracer_costs_poll(struct tracer *tracer);
  * (hooks/iterator.h), which the caller closes; or a negative errno. */
 int tracer_costs_open(struct tracer *tracer);
 
+/* Returns a descriptor of the map `cost_ended`, which the caller closes; or a negative errno. */
+int tracer_costs_open_ended(const struct tracer *tracer);
+
+/* Forgets what that map has of a process whose end was missed, and counts the process as lost. */
+void tracer_costs_miss(struct tracer *tracer, const struct cost_ended_key *key);
+
 struct costs_lost {
-	uint64_t threads;   /* that ended, and whose delays and migrations aren't counted */
-	uint64_t processes; /* that ended, and aren't counted from their last reading on */
+	uint64_t threads; /* that ended, and whose delays and migrations aren't counted */
+	/* that ended, and aren't counted from their last reading on: their record found no room, or
+	 * no program of ours was run at their end */
+	uint64_t processes;
 };
 void tracer_costs_lost(const struct tracer *tracer, struct costs_lost *lost);
 

@@ -1,5 +1,5 @@
 """/proc: what a process costs is what the kernel itself says of it, threads and processes that have ended included."""
-import resource
+import os
 import shutil
 import subprocess
 import time
@@ -96,24 +96,39 @@ def test_switches_of_threads_that_have_ended(profiler, rested):
 
 @pytest.mark.parametrize("count", [200])
 def test_processes_that_live_some_milliseconds_are_counted(profiler, work, count):
-    """All of them, with the time that their parent is told. (Nobody else's have that name.)"""
+    """All of them, with the time that their parent is told. (Nobody else's have that name.) The kernel frees a process in
+    an interrupt, and some run no program of ours where that interrupts certain processes: these are told as lost, after
+    10 s. (Virtual machines whose process 1 no program sees: there each process is missing that is freed on top of it.)"""
     shutil.copy("/usr/bin/expr", work / "own_expr")
     watch(profiler, group_by="comm")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    for _ in range(count):
-        subprocess.run([work / "own_expr", "1", "+", "1"], stdout=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    usages = dict(run_one(work / "own_expr", "1", "+", "1") for _ in range(count))
+
+    def told(probe):
+        return {row["pid"]: row for row in costs(profiler, probe, group_by="pid")["rows"] if row.get("comm") == "own_expr"}
 
     def counted():
-        rows = [row for row in costs(profiler, "proc_cpu")["rows"] if row["comm"] == "own_expr"]
-        return rows and rows[0]["processes"] >= count and rows[0]
+        found = costs(profiler, "proc_cpu")
+        rows = [row for row in found["rows"] if row["comm"] == "own_expr"]
+        return rows and rows[0]["processes"] + found["lost"]["processes"] >= count and rows[0]
 
-    row = wait_for(counted, why=lambda: [row for row in costs(profiler, "proc_cpu")["rows"] if row["comm"] == "own_expr"])
-    assert row["processes"] == count
-    assert row["run_ns"] == pytest.approx(1e9 * cpu, rel=0.02, abs=1000 * count)
-    (faults,) = [row for row in costs(profiler, "proc_fault")["rows"] if row["comm"] == "own_expr"]
-    assert faults["minor"] == after.ru_minflt - before.ru_minflt
+    row = wait_for(counted, why=lambda: (usages.keys() - told("proc_cpu").keys(), costs(profiler, "proc_cpu")["lost"]))
+    cpu, faults = told("proc_cpu"), told("proc_fault")
+    assert cpu.keys() == faults.keys() and cpu.keys() <= usages.keys()
+    assert row["processes"] == len(cpu) >= 0.8 * count
+    assert row["run_ns"] == sum(one["run_ns"] for one in cpu.values())
+    known = [usages[pid] for pid in cpu]
+    seconds = sum(usage.ru_utime + usage.ru_stime for usage in known)
+    assert row["run_ns"] == pytest.approx(1e9 * seconds, rel=0.02, abs=1000 * count)
+    assert {pid: one["minor"] for pid, one in faults.items()} == {pid: usages[pid].ru_minflt for pid in cpu}
+
+
+def run_one(*args):
+    """(pid, what the kernel tells its parent that it has used)."""
+    popen = subprocess.Popen(args, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(popen.pid, 0)
+    popen.returncode = os.waitstatus_to_exitcode(status)
+    assert popen.returncode == 0
+    return popen.pid, usage
 
 
 def test_what_was_before_the_start_is_not_counted(profiler, start):
@@ -167,12 +182,15 @@ while True:
 @pytest.mark.alone("it takes the time of all CPUs")
 def test_all_processes_and_idle_time_are_the_time_of_all_cpus(profiler, start):
     """While one CPU burns and programs begin and end. (A thread's last microseconds, after its account is closed, are nobody's:
-    here none ends but main threads.)"""
+    here none ends but main threads. Some virtual machines show process 1 to no BPF program: its time is /proc's then, and each
+    process of 1 ms that is freed in an interrupt on top of it is missing.)"""
     start("spin", 60)
     start("/bin/sh", "-c", "while :; do /usr/bin/true; done")
     watch(profiler)
+    before = cpu_clock(1)
     found = costs(profiler, "proc_cpu", seconds=10)
-    host = found["host"]
-    assert not any(found["lost"].values()), found["lost"]
+    hidden_ns = 0 if any(row["pid"] == 1 for row in found["rows"]) else cpu_clock(1) - before
+    host, lost = found["host"], found["lost"]
+    assert not any(count for name, count in lost.items() if name != "processes" or not hidden_ns), lost
     told = found["all"]["run_ns"] + sum(ns for name, ns in host.items() if name not in ("cpus", "wall_ns"))
-    assert told == pytest.approx(host["wall_ns"], rel=0.002), (found["all"], host)
+    assert told + hidden_ns == pytest.approx(host["wall_ns"], rel=0.002), (found["all"], host, hidden_ns)

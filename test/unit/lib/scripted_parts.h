@@ -451,6 +451,18 @@ int tracer_costs_open(struct tracer *tracer)
 	return fd;
 }
 
+int tracer_costs_open_ended(const struct tracer *tracer)
+{
+	(void)tracer;
+	return -1;
+}
+
+void tracer_costs_miss(struct tracer *tracer, const struct cost_ended_key *key)
+{
+	(void)tracer;
+	(void)key;
+}
+
 void tracer_costs_lost(const struct tracer *tracer, struct costs_lost *lost)
 {
 	(void)tracer;
