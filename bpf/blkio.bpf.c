@@ -371,6 +371,21 @@ static __always_inline void set_left(uint64_t number, uint32_t bytes)
 		event->left = bytes;
 }
 
+/* Counts the event at a bio's address as lost, which now is that of another bio: no program saw its
+ * end. (Else what becomes of the other bio would count for it.) */
+static __always_inline void lose_unended(uint64_t bio)
+{
+	struct half_key key = {.number = bio, .probe = PROBE_BLKIO};
+	const struct half_event *earlier = bpf_map_lookup_elem(&halves, &key);
+	struct half_event lost;
+
+	if (!earlier)
+		return;
+	lost = *earlier;
+	if (bpf_map_delete_elem(&halves, &key) == 0)
+		half_lose(&lost, current_window(), LOST_UNENDED);
+}
+
 /* A disk without requests takes a bio. Nobody says when it is done, so what it takes of targets is
  * only counted. (Of a disk that consists of others, these may get the bio's pages: they are left as
  * they are.) */
@@ -396,6 +411,7 @@ int queue_bio(struct bpf_raw_tracepoint_args *ctx)
 	bool writes = bio_writes_pages(bio);
 	struct taking taking = {};
 
+	lose_unended((uint64_t)bio);
 	if ((!writes && !probe_target(PROBE_BLKIO)) || !disk)
 		return 0;
 	if (!disk_has_requests(disk)) {
@@ -420,6 +436,7 @@ int split_bio(struct bpf_raw_tracepoint_args *ctx)
 	struct half_event *whole, event;
 	uint32_t bytes;
 
+	lose_unended((uint64_t)front);
 	key.number = (uint64_t)BPF_CORE_READ(front, bi_private);
 	whole = bpf_map_lookup_elem(&halves, &key);
 	if (!whole)

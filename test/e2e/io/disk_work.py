@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from helpers import wait_for
+from helpers import lost, wait_for
 
 SECTOR = 512  # of /proc/diskstats, whatever the disk's own
 PIECE = 1 << 20
@@ -146,11 +146,12 @@ class Requests(NamedTuple):
     completed: int
     ns: int  # from the last issue of each to its completion
     requeued: int
+    unseen: int  # bytes more, whose completion no BPF program can have seen (is_guarded())
 
     @classmethod
     def read(cls, text, way, pid):
         """Of lines of a trace: of requests of that way ("R"), with what this process queued."""
-        queued, issued, done, ns, sectors, requeued = set(), {}, 0, 0, 0, 0
+        queued, issued, done, ns, sectors, requeued, unseen = set(), {}, 0, 0, 0, 0, 0
         for found in TRACED.finditer(text):
             at, where, count = round(float(found["at"]) * 1e9), int(found["sector"]), int(found["sectors"])
             if found["what"] == "bio_queue":
@@ -162,13 +163,34 @@ class Requests(NamedTuple):
                 issued[where] = at
             elif found["what"] == "rq_requeue":
                 requeued += 1
+            elif where in issued and is_guarded(found["pid"]):
+                unseen, _ = unseen + count, issued.pop(where)
             elif where in issued:
                 done, sectors, ns = done + 1, sectors + count, ns + at - issued.pop(where)
-        return cls(sectors * SECTOR, done, ns, requeued)
+        return cls(sectors * SECTOR, done, ns, requeued, unseen * SECTOR)
 
 
+class Missed(NamedTuple):
+    """Requests that were completed where the kernel runs no BPF program."""
+
+    number: int
+    bytes: int
+
+
+def is_guarded(tid):
+    """Whether the kernel keeps even root away from a thread's process: it runs no BPF program in its interrupts."""
+    try:
+        os.readlink(f"/proc/{tid}/exe")
+    except PermissionError:
+        return True
+    except OSError:  # a thread of the kernel, or it has ended
+        return False
+    return False
+
+
+WAYS = {"[read]": "R", "[write]": "F?W", "[discard]": "D", "[flush]": "FF"}  # of the kernel's own trace
 TRACED = re.compile(r"-(?P<pid>\d+) +\[.* (?P<at>\d+\.\d+): block_(?P<what>bio_queue|rq_issue|rq_requeue|rq_complete): "
-                    r"\d+,\d+ (?P<way>\w+) .*?(?P<sector>\d+) \+ (?P<sectors>\d+) ")  # fmt: skip
+                    r"(?P<disk>\d+,\d+) (?P<way>\w+) .*?(?P<sector>\d+) \+ (?P<sectors>\d+) ")  # fmt: skip
 
 
 class Trace:
@@ -177,8 +199,8 @@ class Trace:
     EVENTS = ("bio_queue", "rq_issue", "rq_requeue", "rq_complete")
 
     def __init__(self, work, disk):
-        self.root, self.disk = work / "tracefs", disk
-        self.own = self.root / "instances" / f"{work.name}-{os.getpid()}"
+        self.root, self.disk = work / type(self).__name__, disk
+        self.own = self.root / "instances" / f"{work.name}-{type(self).__name__}-{os.getpid()}"
 
     def __enter__(self):
         self.root.mkdir()
@@ -187,12 +209,11 @@ class Trace:
             self.__exit__()
             pytest.skip("the kernel has no tracefs with events of block devices")
         self.own.mkdir()
-        device = os.stat(self.disk).st_rdev
         (self.own / "buffer_size_kb").write_text("8192")
         (self.own / "trace_clock").write_text("mono")
         for event in self.EVENTS:
             folder = self.own / f"events/block/block_{event}"
-            (folder / "filter").write_text(f"dev == {os.major(device) << 20 | os.minor(device)}")
+            (folder / "filter").write_text(self.filter())
             (folder / "enable").write_text("1")
         return self
 
@@ -202,8 +223,41 @@ class Trace:
             self.own.rmdir()
         subprocess.run(["umount", self.root], stderr=subprocess.DEVNULL, check=False)
 
+    def filter(self):
+        device = os.stat(self.disk).st_rdev
+        return f"dev == {os.major(device) << 20 | os.minor(device)}"
+
     def requests(self, way, pid):
         return Requests.read((self.own / "trace").read_text(), way, pid)
+
+
+class Ends(Trace):
+    """The kernel's own trace of the completion of all disks' requests."""
+
+    EVENTS = ("rq_complete",)
+
+    def filter(self):
+        return "0"  # none
+
+    def guarded(self):
+        """Those that no BPF program can have seen: they interrupted a process that the kernel guards (the agent of a
+        virtual machine, say), and there it runs none."""
+        ends = list(TRACED.finditer((self.own / "trace").read_text()))
+        tids = {tid for tid in {end["pid"] for end in ends} if is_guarded(tid)}
+        return [end for end in ends if end["pid"] in tids]
+
+    def missed(self, way):
+        """Those of the disk, of that way."""
+        device = os.stat(self.disk).st_rdev
+        name = f"{os.major(device)},{os.minor(device)}"
+        sectors = [int(e["sectors"]) for e in self.guarded() if e["disk"] == name and re.match(WAYS[way], e["way"])]
+        return Missed(len(sectors), sum(sectors) * SECTOR)
+
+
+def assert_complete(profiler, ends):
+    """Nothing is told as lost, but of requests, of any disk, whose end no program can have seen."""
+    state = profiler.probe("blkio")
+    assert lost(state) == (state["lost"]["unended"] if ends.guarded() else 0), state
 
 
 def begin(profiler, start, path, *asks, **params):
