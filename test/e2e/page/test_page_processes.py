@@ -18,9 +18,10 @@ ROWS = """[...document.querySelectorAll('#processes tbody tr')].map((row) =>
 
 
 def rows(page):
-    """{pid: cells by the head's words}."""
-    head = [re.sub(r"\W+$", "", text) for text in page.texts("#processes thead th")]
-    return {int(cells[0]): dict(zip(head, cells)) for cells in page.tab.run(ROWS) if cells and cells[0].isdigit()}
+    """{pid: cells by the head's words}: both of one moment, as they are drawn together."""
+    head, body = page.tab.run(f"[[...document.querySelectorAll('#processes thead th')].map((cell) => cell.textContent), {ROWS}]")
+    head = [re.sub(r"\W+$", "", text) for text in head]
+    return {int(cells[0]): dict(zip(head, cells)) for cells in body if cells and cells[0].isdigit()}
 
 
 def filter_by_pid(page, pid):
