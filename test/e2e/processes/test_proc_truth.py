@@ -96,30 +96,29 @@ def test_switches_of_threads_that_have_ended(profiler, rested):
 
 @pytest.mark.parametrize("count", [200])
 def test_processes_that_live_some_milliseconds_are_counted(profiler, work, count):
-    """All of them, with the time that their parent is told. (Nobody else's have that name.) The kernel frees a process in
-    an interrupt, and some run no program of ours where that interrupts certain processes: these are told as lost, after
-    10 s. (Virtual machines whose process 1 no program sees: there each process is missing that is freed on top of it.)"""
-    shutil.copy("/usr/bin/expr", work / "own_expr")
+    """All of them, with the time that their parent is told. The kernel frees a process in an interrupt, and some run no program
+    of ours where that interrupts certain processes: these are told as lost, after 10 s. (Virtual machines whose process 1 no
+    program sees: each process that is freed on top of it is missing.)"""
+    comm = f"own_expr{os.getpid()}"  # nobody else's
+    shutil.copy("/usr/bin/expr", work / comm)
     watch(profiler, group_by="comm")
-    usages = dict(run_one(work / "own_expr", "1", "+", "1") for _ in range(count))
+    usages = dict(run_one(work / comm, "1", "+", "1") for _ in range(count))
 
-    def told(probe):
-        return {row["pid"]: row for row in costs(profiler, probe, group_by="pid")["rows"] if row.get("comm") == "own_expr"}
+    def told(group):
+        found = costs(profiler, "all", group_by=group)
+        return [row for row in found["rows"] if row.get("comm") == comm], found["lost"]["processes"]
 
     def counted():
-        found = costs(profiler, "proc_cpu")
-        rows = [row for row in found["rows"] if row["comm"] == "own_expr"]
-        return rows and rows[0]["processes"] + found["lost"]["processes"] >= count and rows[0]
+        """Its row, and those by pid, when no process is freed between two answers."""
+        (before, lost), (pids, _), (after, _) = told("comm"), told("pid"), told("comm")
+        return before and before == after and before[0]["processes"] + lost >= count and (before[0], pids)
 
-    row = wait_for(counted, why=lambda: (usages.keys() - told("proc_cpu").keys(), costs(profiler, "proc_cpu")["lost"]))
-    cpu, faults = told("proc_cpu"), told("proc_fault")
-    assert cpu.keys() == faults.keys() and cpu.keys() <= usages.keys()
-    assert row["processes"] == len(cpu) >= 0.8 * count
-    assert row["run_ns"] == sum(one["run_ns"] for one in cpu.values())
-    known = [usages[pid] for pid in cpu]
-    seconds = sum(usage.ru_utime + usage.ru_stime for usage in known)
-    assert row["run_ns"] == pytest.approx(1e9 * seconds, rel=0.02, abs=1000 * count)
-    assert {pid: one["minor"] for pid, one in faults.items()} == {pid: usages[pid].ru_minflt for pid in cpu}
+    row, pids = wait_for(counted, why=lambda: (told("comm"), usages.keys() - {row["pid"] for row in told("pid")[0]}))
+    assert row["processes"] == len(pids) >= 0.8 * count
+    assert row["run_ns"] == sum(one["run_ns"] for one in pids)
+    assert {one["pid"]: one["minor"] for one in pids} == {one["pid"]: usages[one["pid"]].ru_minflt for one in pids}
+    cpu = sum(usages[one["pid"]].ru_utime + usages[one["pid"]].ru_stime for one in pids)
+    assert row["run_ns"] == pytest.approx(1e9 * cpu, rel=0.02, abs=1000 * count)
 
 
 def run_one(*args):
@@ -192,5 +191,14 @@ def test_all_processes_and_idle_time_are_the_time_of_all_cpus(profiler, start):
     hidden_ns = 0 if any(row["pid"] == 1 for row in found["rows"]) else cpu_clock(1) - before
     host, lost = found["host"], found["lost"]
     assert not any(count for name, count in lost.items() if name != "processes" or not hidden_ns), lost
-    told = found["all"]["run_ns"] + sum(ns for name, ns in host.items() if name not in ("cpus", "wall_ns"))
-    assert told + hidden_ns == pytest.approx(host["wall_ns"], rel=0.002), (found["all"], host, hidden_ns)
+    told = hidden_ns + found["all"]["run_ns"] + sum(ns for name, ns in host.items() if name not in ("cpus", "wall_ns"))
+    missed_ns = cost_of_missed(profiler, found) if hidden_ns else 0
+    assert told < 1.002 * host["wall_ns"] and told + missed_ns > 0.998 * host["wall_ns"], (told, hidden_ns, missed_ns, host)
+
+
+def cost_of_missed(profiler, found):
+    """At most what the processes had whose end was missed: such are told when they were so for 10 s. Each had what those had
+    that were seen to end."""
+    time.sleep(11)
+    ended = [row["run_ns"] for row in found["rows"] if row.get("ended")]
+    return costs(profiler, "proc_cpu")["lost"]["processes"] * 2 * sum(ended) / len(ended)
