@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from helpers import lost, wait_for
+from kernel_trace import KernelTrace, guarded, is_guarded
 
 SECTOR = 512  # of /proc/diskstats, whatever the disk's own
 PIECE = 1 << 20
@@ -177,79 +178,43 @@ class Missed(NamedTuple):
     bytes: int
 
 
-def is_guarded(tid):
-    """Whether the kernel keeps even root away from a thread's process: it runs no BPF program in its interrupts."""
-    try:
-        os.readlink(f"/proc/{tid}/exe")
-    except PermissionError:
-        return True
-    except OSError:  # a thread of the kernel, or it has ended
-        return False
-    return False
-
-
 WAYS = {"[read]": "R", "[write]": "F?W", "[discard]": "D", "[flush]": "FF"}  # of the kernel's own trace
 TRACED = re.compile(r"-(?P<pid>\d+) +\[.* (?P<at>\d+\.\d+): block_(?P<what>bio_queue|rq_issue|rq_requeue|rq_complete): "
                     r"(?P<disk>\d+,\d+) (?P<way>\w+) .*?(?P<sector>\d+) \+ (?P<sectors>\d+) ")  # fmt: skip
 
 
-class Trace:
-    """The kernel's own trace of one disk's requests, in an instance of tracefs of its own."""
+def number_of(disk):
+    """(major, minor)"""
+    device = os.stat(disk).st_rdev
+    return os.major(device), os.minor(device)
 
-    EVENTS = ("bio_queue", "rq_issue", "rq_requeue", "rq_complete")
+
+class Trace(KernelTrace):
+    """The kernel's own trace of one disk's requests."""
 
     def __init__(self, work, disk):
-        self.root, self.disk = work / type(self).__name__, disk
-        self.own = self.root / "instances" / f"{work.name}-{type(self).__name__}-{os.getpid()}"
-
-    def __enter__(self):
-        self.root.mkdir()
-        made = subprocess.run(["mount", "-t", "tracefs", "tracefs", self.root], capture_output=True, check=False)
-        if made.returncode or not (self.root / "events/block").exists():
-            self.__exit__()
-            pytest.skip("the kernel has no tracefs with events of block devices")
-        self.own.mkdir()
-        (self.own / "buffer_size_kb").write_text("8192")
-        (self.own / "trace_clock").write_text("mono")
-        for event in self.EVENTS:
-            folder = self.own / f"events/block/block_{event}"
-            (folder / "filter").write_text(self.filter())
-            (folder / "enable").write_text("1")
-        return self
-
-    def __exit__(self, *_):
-        if self.own.exists():
-            (self.own / "tracing_on").write_text("0")
-            self.own.rmdir()
-        subprocess.run(["umount", self.root], stderr=subprocess.DEVNULL, check=False)
-
-    def filter(self):
-        device = os.stat(self.disk).st_rdev
-        return f"dev == {os.major(device) << 20 | os.minor(device)}"
+        major, minor = number_of(disk)
+        events = [f"block/block_{event}" for event in ("bio_queue", "rq_issue", "rq_requeue", "rq_complete")]
+        super().__init__(work, events, f"dev == {major << 20 | minor}")
 
     def requests(self, way, pid):
-        return Requests.read((self.own / "trace").read_text(), way, pid)
+        return Requests.read(self.text(), way, pid)
 
 
-class Ends(Trace):
+class Ends(KernelTrace):
     """The kernel's own trace of the completion of all disks' requests."""
 
-    EVENTS = ("rq_complete",)
-
-    def filter(self):
-        return "0"  # none
+    def __init__(self, work, disk):
+        super().__init__(work, ["block/block_rq_complete"])
+        self.disk = disk
 
     def guarded(self):
-        """Those that no BPF program can have seen: they interrupted a process that the kernel guards (the agent of a
-        virtual machine, say), and there it runs none."""
-        ends = list(TRACED.finditer((self.own / "trace").read_text()))
-        tids = {tid for tid in {end["pid"] for end in ends} if is_guarded(tid)}
-        return [end for end in ends if end["pid"] in tids]
+        """Those that no BPF program can have seen: they interrupted a process that the kernel guards."""
+        return guarded(TRACED.finditer(self.text()))
 
     def missed(self, way):
         """Those of the disk, of that way."""
-        device = os.stat(self.disk).st_rdev
-        name = f"{os.major(device)},{os.minor(device)}"
+        name = "{},{}".format(*number_of(self.disk))
         sectors = [int(e["sectors"]) for e in self.guarded() if e["disk"] == name and re.match(WAYS[way], e["way"])]
         return Missed(len(sectors), sum(sectors) * SECTOR)
 
