@@ -2,68 +2,19 @@
 """What is tried in each guest, and what must be found."""
 import json
 import re
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'e2e'))
-import rooms  # noqa: E402, F401
-from folded import Profile  # noqa: E402
+from case_clock import check_clocked
+from case_disks import check_disks
+from guest_results import (LEAST, Profile, Wrong, is_kernel, is_rooted, kernel_of, need, profile_of, user_frames, weight,
+                           whole)  # fmt: skip
 
 SECONDS_EACH = 6
-LEAST = 100  # samples; 600 are asked for
-CUT_MAX = 0.01
 SHARE_MIN = 0.98
 PROGRAMS = ['chain', 'frames', 'altstack', 'syscalls', 'strands', 'naps', 'hang',
             'allocations', 'grow', 'pretends', 'flash', 'points', 'rings']
 MODULES = ['loop', 'brd', 'dax', 'dm-mod']  # disks: with requests, without, and of others
 FOREVER = 1000
 DEPTHS = [20, 150, 250, 996]
-
-
-class Wrong(Exception):
-    """Why a result is none."""
-
-
-def need(condition, why):
-    if not condition:
-        raise Wrong(why)
-
-
-def is_kernel(frame):
-    return frame.endswith('_[k]')
-
-
-def is_rooted(stack):
-    """Begins in _start, behind the process and maybe the thread."""
-    return '_start' in stack.frames[1:3]
-
-
-def user_frames(stack):
-    """Root first, without the process and the kernel's half."""
-    return tuple(frame for frame in stack.frames[1:] if not is_kernel(frame))
-
-
-def profile_of(result):
-    lines = result.text.strip().splitlines()
-    need(result.status == 0, 'status %d: %s' % (result.status, lines[-1] if lines else ''))
-    try:
-        profile = Profile(result.text)
-    except AssertionError as error:
-        raise Wrong(str(error)[:100]) from error
-    need(profile.total() >= LEAST, 'only %d samples' % profile.total())
-    return profile
-
-
-def weight(profile, condition):
-    return sum(s.value for s in profile.stacks if condition(s)) / profile.total()
-
-
-def whole(profile):
-    """What is cut, checked, as a text."""
-    cut = profile.total('[truncated]') / profile.total()
-    text = '%d samples, %.1f %% cut' % (profile.total(), 100 * cut)
-    need(cut <= CUT_MAX, text)
-    return text
 
 
 def chain(depth):
@@ -150,11 +101,6 @@ def check_newcomers(results):
     text = '%d samples of %d processes, %.1f %% cut' % (total, len(by_process) - 1, 100 * cut)
     need(kernel_of(results) < (6, 1) or cut <= 0.1, text)
     return text
-
-
-def kernel_of(results):
-    """(6, 12)"""
-    return tuple(int(part) for part in results['uname'].text.split('.')[:2])
 
 
 def check_doctor(results):
@@ -322,56 +268,6 @@ def check_moved(results):
     return '%d bytes, %d of a socket; %s' % (read + written, sent, others)
 
 
-def of_dd(text, *leaves):
-    """What all stacks of dd that end so weigh together."""
-    return sum(stack.value for stack in Profile(text).stacks
-               if ']dd' in stack.frames[0] and tuple(stack.frames[-len(leaves):]) == leaves)
-
-
-def moved_sectors(result):
-    """Bytes that the disk read and wrote, by /proc/diskstats."""
-    before, after = ([int(word) for word in line.split()] for line in result.text.splitlines())
-    return tuple(512 * (now - then) for now, then in zip(after, before))
-
-
-def check_disks(results):
-    """blkio's bytes are those of /proc/diskstats, writeback's those of the writer's /proc/PID/io, readahead's pages those
-    of the disk; what a disk without requests takes is told as unseen."""
-    if results['disks-disk'].status:
-        return 'skipped: no loop device: %s' % results['disks-disk'].text.strip()
-    for name in ('back', 'direct', 'dirty', 'pages'):
-        need(results['disks-' + name].status == 0, '%s: %s' % (name, results['disks-' + name].text[-200:]))
-    _, written = moved_sectors(results['disks-back-known'])
-    seen = of_dd(results['disks-back'].text, '[write]', '[loop0]')
-    need(seen == written == 4096000, 'written back: %d bytes, the disk says %d' % (seen, written))
-    direct = moved_sectors(results['disks-direct-known'])
-    seen = tuple(of_dd(results['disks-direct'].text, way, '[loop0]') for way in ('[read]', '[write]'))
-    need(seen == direct == (1 << 20, 1 << 20), 'direct: %s bytes, the disk says %s' % (seen, direct))
-    own = int(re.search(r'^write_bytes: ([0-9]+)$', results['disks-io'].text, re.MULTILINE)[1])
-    dirty = sum(s.value for s in Profile(results['disks-dirty'].text).stacks)
-    need(dirty == own == 409600, 'made dirty: %d bytes, its write_bytes say %d' % (dirty, own))
-    pages = sum(of_dd(results['disks-pages'].text, leaf) for leaf in ('[asked]', '[ahead]', '[asked or ahead]'))
-    need(pages == 2048, '%d pages read of 2048' % pages)
-    return '%d bytes written back, %d pages; %s' % (written, pages, unseen_of_disks(results))
-
-
-def unseen_of_disks(results):
-    """Checks what disks without requests took of a shell, and what the disk below one of them has; as a text."""
-    status = json.loads(results['disks-status'].text)['status']['probes']['blkio']
-    each = 409600
-    bare, stacked = (0 if results['disks-' + kind].status else each for kind in ('bare', 'stacked'))
-    # Before 5.15 nothing tells that a disk consists of others.
-    known = {'no_requests': bare, 'disks_below': stacked}
-    if kernel_of(results) < (5, 15):
-        known = {'no_requests': bare + stacked, 'disks_below': 0}
-    need(status['unseen_bytes'] == known, 'unseen: %s, not %s; %s' % (status, known, results['disks-answer'].text))
-    need(not any(status['lost'].values()), str(status['lost']))
-    below = Profile(results['disks-below'].text).total('[write]', '[loop0]') if stacked else 0
-    need(below == stacked, '%d bytes on the disk below' % below)
-    return ', '.join('%d bytes %s' % (taken, what) if taken else 'nothing %s: %s' % (what, results['disks-' + kind].text.strip())
-                     for taken, what, kind in ((bare, 'unseen', 'bare'), (stacked, 'handed on', 'stacked')))
-
-
 def check_named(results):
     """Calls of a function, execs and sleeps in the kernel are exact; the naps take what they take, and most of that is the
     kernel's own function, which is called in them."""
@@ -477,58 +373,6 @@ def check_contained(results):
     need(min(seen.values()) >= 20, 'few samples: %s' % seen)
     need(results['containers-status'].status == 0, 'the daemon\'s end')
     return ', '.join('%d of chain %d' % (n, depth) for (depth, *_), n in sorted(seen.items()))
-
-
-def windows_of(result):
-    need(result.status == 0, result.text[:200])
-    return [row for row in json.loads(result.text)['windows'] if not row.get('running')]
-
-
-def runs_of(rows):
-    """The windows between two settings of the clock: each begins where the one before has ended, or a little later."""
-    runs = [[rows[0]]]
-    for before, row in zip(rows, rows[1:]):
-        if not -0.01 <= row['from'] - before['until'] < 60:
-            runs.append([])
-        runs[-1].append(row)
-    return runs
-
-
-def check_clocked(results):
-    """A clock that is set back by an hour, ahead by a day and back by 6 s: history goes on at once, has each sample once, at
-    the time that the clock said, and all of it is there when the daemon was killed."""
-    need(results['clock-answer'].status == 0, 'PUT: %s' % results['clock-answer'].text[:200])
-    rows = windows_of(results['clock'])
-    known = [tuple(map(int, line.split())) for line in results['clock-known'].text.splitlines()]
-    need(len(known) == 5, 'the clock was set %d times' % (len(known) - 2))
-    runs = runs_of(rows)
-    need(len(runs) == 4, '%d runs of windows: %s' % (len(runs), [(run[0]['from'], len(run)) for run in runs]))
-    # (A window that the setting was in ends by the new clock.)
-    for run, (_, begin), (end, _) in zip(runs, known, known[1:]):
-        need(len(run) >= 8 and sum(row['weight'] > 0 for row in run) >= 6, 'windows: %s' % run)
-        need(begin - 60 <= run[0]['from'] and run[-1]['until'] <= end + 60, 'not within %d and %d: %s' % (begin, end, run))
-    for row in rows:
-        need(row['weight'] == 0 or 0 < row['covered'] <= row['until'] - row['from'] + 0.002, 'covered: %s' % row)
-        need(row['until'] - row['from'] < 60, 'too long: %s' % row)
-        # One loop, and a window's length is that of its samples.
-        need(row['weight'] <= 150 * (row['covered'] + 1), 'too many samples: %s' % row)
-    total = profile_of(results['clock-folded']).total()
-    need(total == sum(row['weight'] for row in rows), '%d samples, not those of the windows' % total)
-    begin, end = known[3][1], known[3][0]
-    both = [[row for row in run if begin <= (row['from'] + row['until']) / 2 < end] for run in runs[2:]]
-    twice = profile_of(results['clock-twice']).total()
-    need(all(both) and twice == sum(row['weight'] for run in both for row in run), '%d in a time that was twice: %s' % (twice, both))
-    changes = json.loads(results['clock-changes'].text)
-    need(not changes['damaged'] and changes['before']['weight'] and changes['after']['weight'], 'changes: %s' % changes)
-    need('"put"' in results['clock-events'].text, 'events: %s' % results['clock-events'].text[:200])
-    again = windows_of(results['clock-again'])
-    keys = ('from', 'until', 'weight', 'begun')
-    kept = {tuple(row[key] for key in keys) for row in again}
-    need({tuple(row[key] for key in keys) for row in rows} <= kept and len(again) > len(rows), 'after the kill: %d of %d windows'
-         % (len(again), len(rows)))
-    need(results['clock-log'].status == 0, 'the daemon\'s end: %s' % results['clock-log'].text[-200:])
-    return '%d windows in %d runs, %d samples of a time that was twice; %d functions changed' % (
-        len(rows), len(runs), twice, changes['changed'])
 
 
 def cases():
