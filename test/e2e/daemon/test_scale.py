@@ -67,6 +67,9 @@ def test_ten_thousand_sleeping_processes_cost_next_to_nothing(profiler, start, c
     before_kib = rss_kib(profiler.pid)
     path = copy("crowd", "sleepers")
     target = crowd(start, path, CROWD)
+    began, before_ns = time.monotonic(), time.process_time_ns()
+    living(path.name)
+    look, look_ms = time.monotonic() - began, (time.process_time_ns() - before_ns) / 1e6
     began = time.monotonic()
     profiler.put_ok(profiler.wanting("^beta$"))
     put = time.monotonic() - began
@@ -75,9 +78,9 @@ def test_ten_thousand_sleeping_processes_cost_next_to_nothing(profiler, start, c
     used_ms = (cpu_ns(profiler.pid) - before_ns) / 1e6
     more_kib = rss_kib(profiler.pid) - before_kib
     disperse(target, path)
-    print(f"PUT {put * 1e3:.0f} ms, {used_ms:.1f} ms of CPU time in 10 s, {more_kib} KiB more")
-    assert put < 5, "promised is 1 s, on a machine that is busy with other things as well"
-    assert used_ms < 60, "promised is 0.1 % of a core, which is 60 ms in a minute"
+    print(f"PUT {put * 1e3:.0f} ms, {used_ms:.1f} ms of CPU time in 10 s, {more_kib} KiB more; a look {look_ms:.0f} ms")
+    assert put < 10 * look, "promised is 1 s: a look by this program at each takes about a quarter of that"
+    assert used_ms < look_ms / 4, "promised is 0.1 % of a core, 10 ms: they aren't looked at again"
     assert more_kib <= 3 * MIB
 
 
