@@ -1,7 +1,9 @@
 """Files that the daemon holds open: with few descriptors, changed and ended targets."""
+import os
 import re
 import resource
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,14 @@ def test_with_64_descriptors_what_ends_before_it_is_read_is_named_or_counted(nar
     assert profile.total("inner_spin") >= 0.95 * profile.total()
 
 
+def open_files(pid):
+    found = set()
+    for path in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found.add(os.readlink(path))
+    return found
+
+
 def test_names_are_not_taken_from_a_library_that_was_changed(profiler, start, work):
     library = work / "plugin.so"
     shutil.copy(program("plugin.so"), library)
@@ -64,6 +74,7 @@ def test_names_are_not_taken_from_a_library_that_was_changed(profiler, start, wo
     wait_for(lambda: "plugin.so" in Path(f"/proc/{target.pid}/maps").read_text(), 90, why="loaded")
     profiler.profile(pids=[target.pid], frequency=HZ)
     wait_burned(target.pid, seconds=0.2)
+    wait_for(lambda: str(library) in open_files(profiler.pid), why="the daemon knows the file as it was")
     with library.open("ab") as out:
         out.write(b"another one")
     profile = profiler.folded()

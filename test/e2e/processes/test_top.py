@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from helpers import BIN, wait_for
+from helpers import BIN, cpu_ns, wait_for
 from scene import children
 
 needs_tmux = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux isn't installed")
@@ -186,6 +186,7 @@ def test_a_container_s_row_becomes_a_flame_graph_of_its_processes(profiler, star
     """Two of one container, and none of what else runs."""
     start("chain", 20, 60)
     one = podman.run("c", "sh", "-c", "/opt/c_spin 600 & exec /opt/c_spin 600")
+    wait_for(lambda: [cpu_ns(pid) > 1e8 for pid in (one.pid, *children(one.pid))] == [True] * 2, why="both burn")
     screen = screens("--socket", profiler.socket, "--group", "container", "--filter", one.name)
     screen.wait("1 row by container", one.name)
     screen.keys("f")
