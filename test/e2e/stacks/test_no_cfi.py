@@ -31,7 +31,7 @@ def settle(profiler, pid, **query):
         return profile.total("[truncated]") <= (1 - WHOLE) * profile.total()
 
     wait_for(is_settled, 20, every=0.1, why=lambda: f"stacks are whole: {truncated(profiler)}")
-    for _ in range(6):
+    for _ in range(20):
         profile = profiler.folded(pid=pid, seconds=1, **query)
         while profile.total() < ENOUGH:  # others burn, too
             profile = profiler.folded(pid=pid, seconds=3, **query)
