@@ -74,7 +74,7 @@ def test_of_an_event_that_fires_all_the_time_stacks_are_thinned_and_the_weights_
         told = profiler.probe("event:calls")
         assert told["state"] == "running", told["reason"]
         seen.update({key: max(seen[key], told[key]) for key in seen})
-        return oracle.states(target.pid) == {"T"}
+        return oracle.states(target.pid) == {"T"} and seen["cost_ppm"]  # which is found once a second
 
     wait_for(ended, 60, every=0.1, why="it has asked as often as it was told to")
     told = profiler.probe("event:calls")
