@@ -5,7 +5,8 @@
  *	a call that moves bytes (one load) -> of a target? -> drawn by the guard?
  *	  -> which files, which way, how many bytes -> the stack, counted
  *
- * sys_enter is needed for the time in the call alone. It is attached if that is asked for.
+ * sys_enter is needed for the time in the call alone. It is attached if that is asked for, and
+ *draws the calls then.
  *
  * Requests of an io_uring are events with a begin and an end: at their submission the stack, at
  * their completion, anywhere, the bytes. Some complete many times.
@@ -21,14 +22,6 @@
 
 /* 1: the time in the call is counted as well. */
 uint32_t io_timed;
-
-/* Returns how long the current thread's call took, ns; 0: its begin was not seen. */
-static __always_inline uint64_t time_in_call(uint64_t number)
-{
-	struct begun_call begun;
-
-	return begun_take(number, &begun) ? bpf_ktime_get_ns() - begun.began_ns : 0;
-}
 
 /* Counts what a call moved. `ns`: time in the call, 0: none is counted. */
 static __always_inline void take_call(void *ctx, const struct target_value *target,
@@ -77,14 +70,28 @@ static __noinline bool measure_exit(uint64_t *ctx, bool narrow, struct moved *mo
 	return measure_call(call, within, narrow, ctx[1], args, moved);
 }
 
+/* Returns the events that a call stands for which has returned, by its begin; 0: it isn't drawn. So
+ * what isn't drawn costs a look-up. *ns is the time in the call. Of one that went on when the probe
+ * began *ns is 0; such are drawn only while all calls are. */
+static __always_inline uint32_t begun_events(uint64_t number, uint64_t *ns)
+{
+	const struct guard *guard = guard_of(PROBE_IO);
+	struct begun_call begun;
+
+	if (!begun_take(number, &begun))
+		return !guard || guard->interval <= 1;
+	*ns = bpf_ktime_get_ns() - begun.began_ns;
+	return begun.events;
+}
+
 SEC("tp_btf/sys_exit")
 int end_call(uint64_t *ctx)
 {
 	const struct pt_regs *regs = (const struct pt_regs *)ctx[0];
-	uint64_t number = system_call_number(regs), ns;
+	uint64_t number = system_call_number(regs), ns = 0;
 	const struct target_value *target;
 	struct moved moved = {};
-	uint32_t events;
+	uint32_t events = 0;
 	bool narrow;
 
 	if (!may_move(number) || ((int64_t)ctx[1] < 0 && !io_timed))
@@ -92,14 +99,16 @@ int end_call(uint64_t *ctx)
 	target = probe_target(PROBE_IO);
 	if (!target)
 		return 0;
-	ns = io_timed ? time_in_call(number) : 0;
-	if ((int64_t)ctx[1] < 0)
+	if ((int64_t)ctx[1] < 0) {
+		begun_forget();
+		return 0;
+	}
+	if (io_timed && !(events = begun_events(number, &ns)))
 		return 0;
 	narrow = system_call_is_narrow();
 	if (!call_moves(regs, number, narrow))
 		return 0;
-	events = guard_admits(PROBE_IO);
-	if (!events)
+	if (!io_timed && !(events = guard_admits(PROBE_IO)))
 		return 0;
 	if (measure_exit(ctx, narrow, &moved))
 		take_call(ctx, target, &moved, ns, events);
@@ -113,11 +122,15 @@ int begin_call(uint64_t *ctx)
 {
 	struct begun_call begun = {.number = ctx[1]};
 
-	if (!may_move(begun.number) || !probe_target(PROBE_IO))
+	if (!may_move(begun.number) || !probe_target(PROBE_IO) ||
+	    !call_moves((const struct pt_regs *)ctx[0], begun.number, system_call_is_narrow()))
+		return 0;
+	begun.events = guard_admits(PROBE_IO);
+	if (!begun.events)
 		return 0;
 	begun.began_ns = bpf_ktime_get_ns();
 	if (!begun_put(&begun))
-		count_loss(LOST_PENDING_FULL, PROBE_IO, 1);
+		count_loss(LOST_PENDING_FULL, PROBE_IO, begun.events);
 	return 0;
 }
 
