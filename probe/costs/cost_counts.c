@@ -7,15 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-
-#define AT_ONCE 512 /* entries that are read by one system call */
-
-union counter_values {
-	struct softirq_counts softirqs;
-	struct cache_counts cache;
-	struct wake_counts wakes;
-	struct pmu_counts pmu;
-};
+#include "kernel/map_batches.h"
 
 /* Which values a counter has, and the size of its counts, which begin with these values (but for
  * softirqs). */
@@ -50,9 +42,18 @@ static void place_values(struct cost_more *more, enum cost_counter which, const 
 		memcpy(&more->of[from - COSTS], counted, (size_t)(to - from) * sizeof(more->of[0]));
 }
 
-static int add_entries(struct cost_counts *counts, enum cost_counter which,
-		       const struct cost_counter_key *keys, const char *values, size_t count)
+/* Counts of one kind, which are read. */
+struct counts_reading {
+	struct cost_counts *counts;
+	enum cost_counter which;
+};
+
+static int add_entries(void *arg, const void *keys_, const void *values_, size_t count)
 {
+	struct cost_counts *counts = ((const struct counts_reading *)arg)->counts;
+	enum cost_counter which = ((const struct counts_reading *)arg)->which;
+	const struct cost_counter_key *keys = keys_;
+	const char *values = values_;
 	size_t bytes = counters[which].bytes;
 	struct counted_cost *grown =
 		reallocarray(counts->all, counts->count + count + 1, sizeof(*grown));
@@ -71,23 +72,11 @@ static int add_entries(struct cost_counts *counts, enum cost_counter which,
 
 static int read_processes(struct cost_counts *counts, enum cost_counter which, int fd)
 {
-	_cleanup_free_ struct cost_counter_key *keys = calloc(AT_ONCE, sizeof(*keys));
-	_cleanup_free_ void *values = calloc(AT_ONCE, sizeof(union counter_values));
-	uint32_t position, *last = NULL;
-	int r = 0, added = 0;
+	struct counts_reading reading = {counts, which};
+	const struct map_batches batches = {fd, sizeof(struct cost_counter_key),
+					    counters[which].bytes, add_entries, &reading};
 
-	if (!keys || !values)
-		return -ENOMEM;
-	while (r == 0 && added == 0) {
-		uint32_t count = AT_ONCE;
-
-		r = bpf_map_lookup_batch(fd, last, &position, keys, values, &count, NULL);
-		if (r < 0 && r != -ENOENT)
-			return r;
-		added = add_entries(counts, which, keys, values, count);
-		last = &position;
-	}
-	return added; /* -ENOENT: that was all */
+	return map_batches_read(&batches);
 }
 
 /* Has the CPUs' counters read for what runs now. Where that can't be (a CPU is off-line) they are

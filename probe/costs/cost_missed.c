@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "costs/cost_missed.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
-
-#define AT_ONCE 512 /* entries that are read by one system call */
+#include "kernel/map_batches.h"
 
 static int compare_ends(const void *a, const void *b)
 {
@@ -18,11 +15,14 @@ static int compare_ends(const void *a, const void *b)
 	return memcmp(&left->key, &right->key, sizeof(left->key));
 }
 
-static int add_ends(struct unseen_ends *unseen, const struct cost_ended_key *keys, size_t count)
+static int add_ends(void *arg, const void *keys_, const void *values, size_t count)
 {
+	struct unseen_ends *unseen = arg;
+	const struct cost_ended_key *keys = keys_;
 	struct unseen_end *grown =
 		reallocarray(unseen->all, unseen->count + count + 1, sizeof(*grown));
 
+	(void)values;
 	if (!grown)
 		return -ENOMEM;
 	unseen->all = grown;
@@ -33,25 +33,10 @@ static int add_ends(struct unseen_ends *unseen, const struct cost_ended_key *key
 
 int unseen_ends_read(struct unseen_ends *unseen, int fd)
 {
-	_cleanup_free_ struct cost_ended_key *keys = calloc(AT_ONCE, sizeof(*keys));
-	_cleanup_free_ struct cost_ended *values = calloc(AT_ONCE, sizeof(*values));
-	uint32_t position, *last = NULL;
-	int r = 0, added = 0;
+	const struct map_batches batches = {fd, sizeof(struct cost_ended_key),
+					    sizeof(struct cost_ended), add_ends, unseen};
 
-	if (fd < 0)
-		return 0;
-	if (!keys || !values)
-		return -ENOMEM;
-	while (r == 0 && added == 0) {
-		uint32_t count = AT_ONCE;
-
-		r = bpf_map_lookup_batch(fd, last, &position, keys, values, &count, NULL);
-		if (r < 0 && r != -ENOENT)
-			return r;
-		added = add_ends(unseen, keys, count);
-		last = &position;
-	}
-	return added; /* -ENOENT: that was all */
+	return fd < 0 ? 0 : map_batches_read(&batches);
 }
 
 void unseen_ends_done(struct unseen_ends *unseen)

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "costs/keyed_counts.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
-#define AT_ONCE 512 /* entries that are read by one system call */
+#include "kernel/map_batches.h"
 
 static int compare_keys(const void *a, const void *b)
 {
@@ -26,33 +23,30 @@ static int compare_counts(const void *a, const void *b)
 	return compare_keys(a, b);
 }
 
+static int add_counts(void *arg, const void *keys_, const void *values_, size_t count)
+{
+	struct keyed_counts *counts = arg;
+	const uint64_t *keys = keys_, *values = values_;
+	struct keyed_count *grown =
+		reallocarray(counts->all, counts->count + count + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	counts->all = grown;
+	for (size_t i = 0; i < count; i++)
+		grown[counts->count++] = (struct keyed_count){.key = keys[i], .count = values[i]};
+	return 0;
+}
+
 int keyed_counts_read(struct keyed_counts *counts, int fd)
 {
-	_cleanup_free_ uint64_t *keys = calloc(AT_ONCE, sizeof(*keys));
-	_cleanup_free_ uint64_t *values = calloc(AT_ONCE, sizeof(*values));
-	uint32_t position, *last = NULL;
-	int r = 0;
+	const struct map_batches batches = {fd, sizeof(uint64_t), sizeof(uint64_t), add_counts,
+					    counts};
+	int r = map_batches_read(&batches);
 
-	if (!keys || !values)
-		return -ENOMEM;
-	while (r == 0) {
-		uint32_t count = AT_ONCE;
-
-		r = bpf_map_lookup_batch(fd, last, &position, keys, values, &count, NULL);
-		if (r < 0 && r != -ENOENT)
-			return r;
-		struct keyed_count *grown =
-			reallocarray(counts->all, counts->count + count + 1, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		counts->all = grown;
-		for (uint32_t i = 0; i < count; i++)
-			grown[counts->count++] =
-				(struct keyed_count){.key = keys[i], .count = values[i]};
-		last = &position;
-	}
-	qsort(counts->all, counts->count, sizeof(*counts->all), compare_keys);
-	return 0; /* -ENOENT: that was all */
+	if (r == 0)
+		qsort(counts->all, counts->count, sizeof(*counts->all), compare_keys);
+	return r;
 }
 
 void keyed_counts_done(struct keyed_counts *counts)

@@ -4,16 +4,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "life.skel.h"
 #include "hooks/hooks_state.h"
 #include "hooks/iterator.h"
+#include "kernel/map_batches.h"
 #include "sched.skel.h"
 #include "times.skel.h"
-
-#define GONE_AT_ONCE 256
 
 static const char failed[] = "the program that reads processes' run time can't be loaded";
 
@@ -123,26 +121,24 @@ static int read_living(struct tracer *tracer, const struct times_reading *readin
 				      (void *)reading);
 }
 
+static int tell_gone(void *arg, const void *keys_, const void *values, size_t count)
+{
+	const struct times_reading *reading = arg;
+	const struct gone_key *keys = keys_;
+	const struct gone *gone = values;
+
+	for (size_t i = 0; i < count; i++)
+		reading->gone(reading->arg, &keys[i], &gone[i]);
+	return 0;
+}
+
 static int read_gone(struct tracer *tracer, const struct times_reading *reading)
 {
-	_cleanup_free_ struct gone_key *keys = calloc(GONE_AT_ONCE, sizeof(*keys));
-	_cleanup_free_ struct gone *gone = calloc(GONE_AT_ONCE, sizeof(*gone));
-	int fd = bpf_map__fd(tracer->life->maps.gone), r = 0;
-	uint32_t position, *last = NULL;
+	const struct map_batches batches = {bpf_map__fd(tracer->life->maps.gone),
+					    sizeof(struct gone_key), sizeof(struct gone), tell_gone,
+					    (void *)reading};
 
-	if (!keys || !gone)
-		return -ENOMEM;
-	while (r == 0) {
-		uint32_t count = GONE_AT_ONCE;
-
-		r = bpf_map_lookup_batch(fd, last, &position, keys, gone, &count, NULL);
-		if (r < 0 && r != -ENOENT)
-			return r;
-		for (uint32_t i = 0; i < count; i++)
-			reading->gone(reading->arg, &keys[i], &gone[i]);
-		last = &position;
-	}
-	return 0; /* -ENOENT: that was all */
+	return map_batches_read(&batches);
 }
 
 int tracer_times_read(struct tracer *tracer, const struct times_reading *reading)
