@@ -12,7 +12,7 @@
 #include "bpf/io/moved.h"
 
 struct io_ring_ctx {
-	unsigned int compat : 1;
+	unsigned int compat : 1; /* an internal flag since 7.2 */
 } RELOCATED;
 
 struct io_cqe {
@@ -138,6 +138,23 @@ static __always_inline bool ring_repeats(const struct io_kiocb *request, uint32_
 		       (RECV_MULTISHOT | RECV_SEND_BUNDLE);
 }
 
+/* Returns whether the current task is a kernel's thread that submits for its ring's process
+ * (IORING_SETUP_SQPOLL): of that process, but without a stack. */
+static __always_inline bool ring_thread_is_kernels(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, flags) & PF_IO_WORKER;
+}
+
+/* Returns whether a ring, to which the current thread submits, is certainly of 64-bit code. */
+static __always_inline bool ring_is_wide(const struct io_ring_ctx *ring)
+{
+	if (bpf_core_field_exists(ring->compat))
+		return !BPF_CORE_READ_BITFIELD_PROBED(ring, compat);
+	return !ring_thread_is_kernels() && !system_call_is_narrow();
+}
+
 /* Finds how many bytes of each result of a request are no data: what a recvmsg that repeats puts
  * before them in its buffer. Returns false if that can't be told. */
 static __always_inline bool ring_head_bytes(const struct io_kiocb *request, uint32_t opcode,
@@ -149,7 +166,7 @@ static __always_inline bool ring_head_bytes(const struct io_kiocb *request, uint
 	*bytes = 0;
 	if (opcode != RING_RECVMSG || !ring_repeats(request, opcode))
 		return true;
-	if (BPF_CORE_READ_BITFIELD_PROBED(ring, compat) ||
+	if (!ring_is_wide(ring) ||
 	    bpf_probe_read_user(&message, sizeof(message),
 				BPF_CORE_READ((const struct io_sr_msg *)request, umsg)) ||
 	    message.name_bytes > RECEIVED_HEAD_MAX || message.control_bytes > RECEIVED_HEAD_MAX)
@@ -207,13 +224,4 @@ static __always_inline void ring_completed(struct bpf_raw_tracepoint_args *ctx,
 	completion->user_data = (uint64_t)entry;
 	completion->result = result;
 	completion->flags = flags;
-}
-
-/* Returns whether the current task is a kernel's thread that submits for its ring's process
- * (IORING_SETUP_SQPOLL): of that process, but without a stack. */
-static __always_inline bool ring_thread_is_kernels(void)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-
-	return BPF_CORE_READ(task, flags) & PF_IO_WORKER;
 }
