@@ -105,7 +105,9 @@ def test_java_methods_have_what_the_other_probes_count(profiler, start, work):
     os.write(end, b"x")
     wait_for(lambda: "waits" in target.log.read_text(), why="it waits for bytes")
     found = {probe: profiler.folded(probe) for probe in probes}
-    assert found["net"].total("Moving.sockets_[0]") == found["io"].total("Moving.sockets_[0]") > 100_000
+    # (On a busy machine TCP sends again, also to itself.)
+    sent_again = sum(s.value for s in found["net"].stacks if s.has("Moving.sockets_[0]") and s.has("[retransmit]"))
+    assert found["net"].total("Moving.sockets_[0]") - sent_again == found["io"].total("Moving.sockets_[0]") > 100_000
     assert found["writeback"].total("Moving.files_[0]") == 2 * os.sysconf("SC_PAGE_SIZE"), "5,350 bytes"
     assert found["event:sends"].total("Moving.sockets_[0]") > 2
     for probe, profile in found.items():

@@ -197,8 +197,13 @@ def test_in_each_of_several_windows_it_has_its_senders_stack(scene, again):
     seen.weights()
     truth = seen.act()
     assert truth["total_retrans"] >= 4
-    assert_retransmitted(retransmitted(seen, "gives"), truth["bytes_retrans"], truth["total_retrans"], again.missed())
-    assert seen.lost() == {}
+    found, lost = retransmitted(seen, "gives"), seen.lost()
+    if again.missed():  # then the stack may not be known any more
+        known = found[1] + lost.pop("stack_missing", 0)
+        assert truth["total_retrans"] - again.missed() <= known <= truth["total_retrans"]
+    else:
+        assert found == [truth["bytes_retrans"], truth["total_retrans"]]
+    assert lost == {}
 
 
 def test_what_is_sent_again_in_a_later_window_is_there_or_counted_as_lost(scene, again):
