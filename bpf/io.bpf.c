@@ -5,8 +5,8 @@
  *	a call that moves bytes (one load) -> of a target? -> drawn by the guard?
  *	  -> which files, which way, how many bytes -> the stack, counted
  *
- * sys_enter is needed for the time in the call alone. It is attached if that is asked for, and
- *draws the calls then.
+ * sys_enter is needed for the time in the call alone. It is attached if that is asked for, and then
+ * it draws the calls.
  *
  * Requests of an io_uring are events with a begin and an end: at their submission the stack, at
  * their completion, anywhere, the bytes. Some complete many times.

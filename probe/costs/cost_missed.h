@@ -26,8 +26,7 @@ struct unseen_ends {
 };
 
 /* Reads the keys of the map `cost_ended` (bpf/costs.bpf.c), which are added to *unseen; none of a
- * negative descriptor. Returns 0
- * or a negative errno. */
+ * negative descriptor. Returns 0 or a negative errno. */
 int unseen_ends_read(struct unseen_ends *unseen, int fd);
 void unseen_ends_done(struct unseen_ends *unseen);
 
