@@ -39,6 +39,7 @@ struct user_regs {
 #define ARCH_RETURN_REG		 ARCH_REGS
 #define ARCH_RETURN_WORDS(saved) 1
 #define ARCH_WALKS_NARROW	 1 /* 32-bit code is walked, by its files' tables */
+#define ARCH_WALKS_LUAJIT	 1 /* by bpf/unwind/unwind_luajit.h */
 #define ARCH_FRAME_TELLS_SP	 1 /* the end of the pair that fp points to is the caller's sp */
 
 /* Distance from sp to the CFA at the first instruction of a function. */

@@ -26,6 +26,7 @@
 #define ARCH_RETURN_WORDS(saved) (saved)
 #define ARCH_FRAME_TELLS_SP	 0
 #define ARCH_WALKS_NARROW	 0 /* 32-bit code isn't walked */
+#define ARCH_WALKS_LUAJIT	 0
 
 /* Distance from sp to the CFA at the first instruction of a function, in words. */
 #define ARCH_ENTRY_WORDS 0

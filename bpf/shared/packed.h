@@ -79,6 +79,7 @@ enum row_special {
 	SPECIAL_PLT,	     /* CFA = sp + 8, and 8 more if pc % 16 >= the argument */
 	SPECIAL_UNSUPPORTED, /* the argument is enum unsupported (probe/cfi/rule.h) */
 	SPECIAL_FRAMES,	     /* this code has no CFI, but keeps frame pointers */
+	SPECIAL_LUAJIT,	     /* LuaJIT's interpreter (bpf/unwind/unwind_luajit.h) */
 };
 
 /* Where the value of a caller's register is. */
@@ -133,6 +134,7 @@ enum span_kind {
 #define SPAN_KIND_SHIFT 24
 #define SPAN_KIND_MASK	15
 #define SPAN_TRACKS_BX	(1U << 28) /* rules have bx (struct table_rule) */
+#define SPAN_LUAJIT	(1U << 29) /* SPAN_BARE: made code of a process that has a LuaJIT */
 
 /*
  * An executable mapping of a process, 8 words of the arena. The spans of a process lie one behind

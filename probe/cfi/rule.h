@@ -17,6 +17,7 @@ enum rule_kind {
 			(cfi/no_cfi_regions.h) */
 	RULE_END,    /* no caller: the return address is undefined */
 	RULE_PLT,    /* CFA = sp and a word, and one more where pc % 16 >= plt_from */
+	RULE_LUAJIT, /* LuaJIT's interpreter (luajit/luajit_rows.h) */
 	RULE_UNSUPPORTED,
 	RULE_CFA,
 };

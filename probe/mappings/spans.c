@@ -23,6 +23,7 @@ struct spans_writing {
 	size_t count; /* of the space's mappings; then what was written */
 	struct cache caches[HOTSPOT_HEAPS_MAX];
 	size_t caches_count;
+	bool has_luajit; /* one of the files has LuaJIT's interpreter */
 };
 
 /* ---- a Java VM's code cache ---- */
@@ -87,6 +88,7 @@ static void write_file(struct spans_writing *writing, const struct region_view *
 	writing->spans->tables[writing->spans->tables_count++] = table;
 	table_span(writing->tables, table, region->file_offset, span);
 	writing->spans->pending |= table_is_pending(table);
+	writing->has_luajit |= table_has_luajit(table);
 	if (!python->found) { /* the first one counts */
 		python->found =
 			table_python(table, region->file, region->file_offset, span, &python->bias);
@@ -103,11 +105,20 @@ static void write_file(struct spans_writing *writing, const struct region_view *
 }
 
 static void put_span(struct spans_writing *writing, uint64_t start, uint64_t end,
-		     enum span_kind kind)
+		     enum span_kind kind, uint32_t flags)
 {
 	if (start < end && writing->count < SPANS_MAX)
-		writing->to[writing->count++] = (struct span){
-			.start = start, .end = end, .what = (uint32_t)kind << SPAN_KIND_SHIFT};
+		writing->to[writing->count++] =
+			(struct span){.start = start,
+				      .end = end,
+				      .what = (uint32_t)kind << SPAN_KIND_SHIFT | flags};
+}
+
+/* Made code was written as if it might be LuaJIT's, as files may come behind it. */
+static void deny_luajit(struct span *spans, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		spans[i].what &= ~SPAN_LUAJIT;
 }
 
 /* Writes made code by the rows that there are for it. */
@@ -129,7 +140,7 @@ static void put_made(struct spans_writing *writing, unsigned source, uint64_t st
 	const struct jit_rows *rows = source < SPANS_MADE ? writing->of->made[source].rows : NULL;
 
 	if (source == SPANS_MADE) {
-		put_span(writing, start, end, SPAN_BARE);
+		put_span(writing, start, end, SPAN_BARE, SPAN_LUAJIT);
 		return;
 	}
 	for (size_t i = 0; rows && i < rows->count && rows->pieces[i].start < end; i++) {
@@ -162,7 +173,7 @@ static void write_made(struct spans_writing *writing, const struct region_view *
 			continue;
 		put_made(writing, 0, from, cache->start);
 		if (!cache->written)
-			put_span(writing, cache->start, cache->end, SPAN_HOTSPOT);
+			put_span(writing, cache->start, cache->end, SPAN_HOTSPOT, 0);
 		cache->written = true;
 		from = cache->end;
 	}
@@ -268,6 +279,8 @@ static int write_all(struct spans_writing *writing)
 	writing->to = written;
 	writing->count = 0;
 	address_space_each(writing->of->space, write_one, writing);
+	if (!writing->has_luajit)
+		deny_luajit(written, writing->count);
 	for (unsigned i = 0; i < SPANS_MADE; i++) {
 		if (writing->of->made[i].rows)
 			spans->tables[spans->tables_count++] =

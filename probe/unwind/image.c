@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "cfi/no_cfi_regions.h"
+#include "luajit/luajit_rows.h"
 #include "unwind/image_pack.h"
 #include "unwind/image_row.h"
 
@@ -36,10 +37,18 @@ static uint64_t checksum_of(const struct table_image *image, const struct elf_im
 static int read_rows(int fd, const struct elf_image *elf, struct packer *packer,
 		     struct table_image *image)
 {
+	struct luajit_rows rows;
+
 	image->stats = (struct cfi_stats){0};
-	return image->made.count
-		       ? made_rows_give(&image->made, fd, elf, packer_row, packer, &image->stats)
-		       : no_cfi_regions_read(fd, elf, packer_row, packer, &image->stats);
+	luajit_rows_begin(&rows, fd, elf, packer_row, packer);
+	int r = image->made.count
+			? made_rows_give(&image->made, fd, elf, luajit_rows_take, &rows,
+					 &image->stats)
+			: no_cfi_regions_read(fd, elf, luajit_rows_take, &rows, &image->stats);
+	if (r == 0)
+		r = luajit_rows_end(&rows);
+	image->has_luajit = rows.found;
+	return r;
 }
 
 static int pack_image(int fd, const struct elf_image *elf, struct table_image *image)

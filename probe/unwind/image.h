@@ -17,6 +17,7 @@ struct table_image {
 	uint32_t blocks;   /* entries of the index */
 	uint64_t low;	   /* the lowest address, as linked; a multiple of BLOCK_BYTES */
 	bool tracks_bx;	   /* rules say where rbx is saved */
+	bool has_luajit;   /* LuaJIT's interpreter is in the file */
 	uint16_t machine;  /* e_machine, which decides what a row means */
 	uint64_t checksum; /* of words, segments and build id: equal for equal content */
 	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* the file's executable segments */

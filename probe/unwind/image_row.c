@@ -72,6 +72,9 @@ bool row_pack(const struct row_format *format, const struct rule *rule, uint32_t
 	case RULE_PLT:
 		*row = pack_special(SPECIAL_PLT, rule->plt_from);
 		return true;
+	case RULE_LUAJIT:
+		*row = pack_special(SPECIAL_LUAJIT, 0);
+		return true;
 	case RULE_UNSUPPORTED:
 		*row = pack_special(SPECIAL_UNSUPPORTED, rule->unsupported);
 		return true;
@@ -95,6 +98,9 @@ static void unpack_special(uint32_t payload, struct rule *rule)
 	case SPECIAL_PLT:
 		rule->kind = RULE_PLT;
 		rule->plt_from = (uint8_t)more;
+		break;
+	case SPECIAL_LUAJIT:
+		rule->kind = RULE_LUAJIT;
 		break;
 	case SPECIAL_UNSUPPORTED:
 		rule->kind = RULE_UNSUPPORTED;

@@ -227,6 +227,7 @@ static void take_runtimes(struct table *table, struct build *mine)
 	free(table->hotspot);
 	table->hotspot = TAKE_PTR(mine->hotspot);
 	table->jit = mine->jit;
+	table->has_luajit = mine->image.has_luajit;
 	if (mine->python_elsewhere) { /* keep what an earlier search found */
 		if (!table->python)
 			python_search(table->tables, table, mine->file);

@@ -262,6 +262,11 @@ void table_span(struct tables *tables, struct table *table, uint64_t file_offset
 	span->what = table_what(content);
 }
 
+bool table_has_luajit(const struct table *table)
+{
+	return table->has_luajit;
+}
+
 bool table_is_of(const struct table *table, const struct symbol_file *file)
 {
 	return table->file == file;

@@ -76,6 +76,11 @@ struct jit_place {
 const struct jit_place *table_jit(const struct table *table, uint64_t file_offset,
 				  const struct span *span, uint64_t *bias);
 
+/* Returns whether LuaJIT's interpreter is in the file: its processes may have code that LuaJIT
+ * made.
+ */
+bool table_has_luajit(const struct table *table);
+
 /* Returns a reference to a table of rows that no file has; NULL: there is no room in the arena, or
  * no memory. If it is evicted, nobody builds it again. */
 struct table *tables_give(struct tables *tables, const struct table_image *image);

@@ -74,7 +74,8 @@ struct table {
 	bool searching;			 /* a job of table_search.c uses the table */
 	struct hotspot_file *hotspot;	 /* NULL: none, or not known yet */
 	struct jit_place jit;
-	size_t words; /* TABLE_HOMELESS: words that the table needs */
+	bool has_luajit; /* LuaJIT's interpreter is in the file */
+	size_t words;	 /* TABLE_HOMELESS: words that the table needs */
 
 	unsigned others; /* other processes through which the file was tried in this window */
 

@@ -50,6 +50,9 @@ static void print_row(uint64_t address, const struct rule *rule)
 	case RULE_END:
 		puts(" end");
 		return;
+	case RULE_LUAJIT:
+		puts(" luajit");
+		return;
 	case RULE_PLT:
 		printf(" plt%u\n", rule->plt_from);
 		return;

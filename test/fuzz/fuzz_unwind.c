@@ -97,6 +97,9 @@ static struct rule take_rule(void)
 	uint64_t bits = take(1) & 15 ? take(4) : 0;
 	struct rule rule = {.kind = bits % 8 < 5 ? RULE_CFA : bits % 4};
 
+	if (rule.kind == RULE_FRAMES && bits >> 31)
+		rule.kind = RULE_LUAJIT;
+
 	if (rule.kind == RULE_UNSUPPORTED)
 		rule.unsupported = UNSUPPORTED_RA;
 	if (rule.kind == RULE_PLT)
@@ -161,7 +164,8 @@ static void take_spans(void)
 		maker_span(take_table(CODE + PIECE, CHUNK_WORDS - (uint32_t)take(1)));
 	else
 		maker_span((struct span){CODE + PIECE, CODE + PIECE + CODE_BYTES, 0, 0,
-					 (uint32_t)SPAN_BARE << SPAN_KIND_SHIFT});
+					 (uint32_t)SPAN_BARE << SPAN_KIND_SHIFT |
+						 (how & 64 ? SPAN_LUAJIT : 0)});
 	maker.overlaps = (how >> 1 & 3) || (how >> 3 & 7) < 2;
 	for (uint64_t more = how >> 1 & 3; more; more--)
 		maker_span(take_span());
