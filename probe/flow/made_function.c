@@ -172,6 +172,13 @@ static bool is_function(enum begin_kind kind, uint64_t begin, const struct flow_
 	return !result->is_odd && (kind < BEGIN_TAKEN || result->returns_as_called || is_whole);
 }
 
+/* Returns whether it is a function although no stack had it: a call's opcode may be another
+ * instruction's bytes. */
+static bool is_sure(enum begin_kind kind, const struct flow_result *result)
+{
+	return kind == BEGIN_NAMED || result->returns_as_called || result->leaves_as_called;
+}
+
 /* Makes the rows of the function that begins there, as far as its first `bytes` bytes. */
 static int follow_bytes(struct maker *maker, const struct begins *one, uint64_t begin,
 			uint64_t bytes, struct flow_result *result)
@@ -221,11 +228,13 @@ static int try_begin(struct maker *maker, const struct begins *one, enum begin_k
 	size_t count = made->count;
 	struct flow_result result;
 
-	if (begin > one->wanted || one->wanted - begin >= FLOW_BYTES_MAX)
+	if (begin > one->wanted || one->wanted - begin >= FLOW_BYTES_MAX ||
+	    (maker->is_ahead && begin != one->wanted))
 		return 0;
-	maker->asks_ends = maker->is_root = false;
+	maker->is_root = false;
+	maker->asks_ends = maker->is_ahead;
 	int r = follow_whole(maker, one, begin, &result);
-	if (r == 0 && !is_function(kind, begin, &result)) {
+	if (r == 0 && !maker->asks_ends && !is_function(kind, begin, &result)) {
 		made->count = count; /* it may go on behind a call that never comes back */
 		maker->asks_ends = true;
 		r = follow_whole(maker, one, begin, &result);
@@ -236,6 +245,7 @@ static int try_begin(struct maker *maker, const struct begins *one, enum begin_k
 		r = follow_whole(maker, one, begin, &result);
 	}
 	if (r == 0 && (maker->is_root || is_function(kind, begin, &result)) &&
+	    (!maker->is_ahead || is_sure(kind, &result)) &&
 	    has_run(made, maker->first, one->wanted)) {
 		made->functions++;
 		if (maker->begun_count < MADE_WANTED_MAX)

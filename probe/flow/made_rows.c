@@ -10,7 +10,9 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "cfi/no_cfi_regions.h"
+#include "elf/code_refs.h"
 #include "flow/maker.h"
+#include "proc/symbol_lookup.h"
 
 #define NEAR_BYTES_MAX (16u << 20)    /* of code, of a file in which callers are looked for */
 #define CPU_MAX_NS     (NS_PER_S / 2) /* of a call; what isn't looked at by then is refused */
@@ -128,6 +130,10 @@ static int make_functions(struct maker *maker, const uint64_t *wanted, size_t co
 		begins[i].wanted = wanted[i];
 	maker->begun_count = 0;
 	int r = count ? begins_find(maker->fd, maker->image, begins, count) : 0;
+	for (size_t i = 0; maker->is_ahead && i + 1 < count; i++) {
+		if (begins[i].end > wanted[i + 1])
+			begins[i].end = wanted[i + 1]; /* where another one begins */
+	}
 	for (*done = 0; r == 0 && *done < count; ++*done) {
 		if (!asked && has_no_time(maker))
 			break;
@@ -188,6 +194,70 @@ static int leave_rest(struct maker *maker, const uint64_t *rest, size_t count)
 	return 0;
 }
 
+/* ---- ahead of the first stack ---- */
+
+/* Wants an address that may be none of code. Returns 1 if there is no room for more. */
+static int want_ahead(struct maker *maker, uint64_t address)
+{
+	const struct elf_image *image = maker->image;
+	uint64_t offset;
+
+	if (!elf_segment_offset(image->segments, image->segments_count, address, &offset))
+		return 0;
+	if (maker->more_count == MADE_WANTED_MAX) {
+		size_t kept = take_near(maker);
+
+		memcpy(maker->more, maker->wanted, kept * sizeof(*maker->more));
+		maker->more_count = kept;
+	}
+	maker_want(maker, address);
+	return maker->more_count == MADE_WANTED_MAX;
+}
+
+/* What a call's opcode seems to lead to. */
+static int want_target(void *arg, uint64_t site, uint64_t target, enum code_ref kind)
+{
+	struct maker *maker = arg;
+
+	(void)site;
+	(void)kind;
+	if (!is_in_gap(maker, target) || !code_refs_may_begin(maker->fd, maker->image, target))
+		return 0;
+	return want_ahead(maker, target);
+}
+
+static int want_symbol(void *arg, const Elf64_Sym *symbol)
+{
+	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF)
+		return 0;
+	return want_ahead(arg, symbol->st_value);
+}
+
+/* (Of what a file calls in others nobody knows whether it comes back: where its functions have no
+ * symbols, one might seem to go on in the next.) */
+static int want_all(struct maker *maker)
+{
+	const struct elf_image *image = maker->image;
+	bool calls_others = image->dynsym.symbols.bytes;
+	int r = symbols_each(maker->fd, &image->dynsym.symbols, want_symbol, maker);
+
+	if (r == 0)
+		r = symbols_each(maker->fd, &image->symtab.symbols, want_symbol, maker);
+	if (r == 0 && !calls_others)
+		r = code_refs_scan(maker->fd, image, 1u << CODE_CALL, want_target, maker,
+				   maker->until_ns);
+	return r == -ETIME || r == -EFBIG || r > 0 ? 0 : r;
+}
+
+static int make_ahead(struct maker *maker)
+{
+	int r = want_all(maker);
+	size_t done;
+
+	maker->is_ahead = true;
+	return r ? r : make_functions(maker, maker->wanted, take_near(maker), false, &done);
+}
+
 static int make_near(struct maker *maker, const struct made_wanted *wanted)
 {
 	size_t count = wanted->near_count < MADE_WANTED_MAX ? wanted->near_count : MADE_WANTED_MAX;
@@ -225,7 +295,9 @@ static int make_all(struct maker *maker, const struct made_wanted *wanted)
 		return -ENOMEM;
 	if (r == 0)
 		r = make_functions(maker, wanted->asked, wanted->asked_count, true, &done);
-	return r ? r : make_near(maker, wanted);
+	if (r == 0)
+		r = wanted->all ? make_ahead(maker) : make_near(maker, wanted);
+	return r;
 }
 
 int made_rows_read(struct made_rows *made, int fd, const struct elf_image *image,
@@ -235,7 +307,8 @@ int made_rows_read(struct made_rows *made, int fd, const struct elf_image *image
 
 	free(TAKE_PTR(made->left));
 	made->left_count = 0;
-	if (image->machine != EM_X86_64 || (!wanted->asked_count && !wanted->near_count))
+	if (image->machine != EM_X86_64 ||
+	    (!wanted->asked_count && !wanted->near_count && !wanted->all))
 		return 0;
 	int r = maker ? 0 : -ENOMEM;
 	if (r == 0) {

@@ -36,6 +36,7 @@ struct made_rows {
 struct made_wanted {
 	const uint64_t *asked, *near;
 	size_t asked_count, near_count;
+	bool all;	 /* near are, instead, all functions whose begin is certain */
 	uint64_t cpu_ns; /* CPU time for near functions, and for those near to them */
 };
 

@@ -37,8 +37,9 @@ struct maker {
 	uint64_t until_ns; /* CPU time of the thread, for functions that weren't asked for */
 	uint64_t end_ns;   /* and for all */
 	unsigned depth;
-	bool is_root;		     /* the function is followed as the program's first */
-	bool asks_ends;		     /* whether calls never come back is asked */
+	bool is_root;	/* the function is followed as the program's first */
+	bool asks_ends; /* whether calls never come back is asked */
+	bool is_ahead;	/* no stack was there: what begins there must be a function for sure */
 	uint64_t called[CALLED_MAX]; /* by the function */
 	size_t called_count;
 	uint64_t *wanted, *more; /* now, sorted, and next; MADE_WANTED_MAX */

@@ -13,7 +13,7 @@
 #define STRINGS_MAX (512u * 1024 * 1024)
 #define NAMES_MAX   (8u * 1024 * 1024) /* strings in the string table */
 #define PLACES_MAX  65536	       /* a program with OpenSSL has thousands of *_free */
-#define BATCH	    512
+#define BATCH	    128
 #define PIECE	    65536
 
 /* A name's place in the strings. */
@@ -32,7 +32,8 @@ struct lookup_reading {
 	uint8_t lengths[SYMBOL_LOOKUP_MAX];
 	bool is_last[256]; /* one of the names ends with this byte */
 	char text[SYMBOL_NAME_MAX + PIECE];
-	Elf64_Sym symbols[BATCH];
+	int (*each)(void *arg, size_t name, const Elf64_Sym *symbol);
+	void *arg;
 };
 
 /* Adds the places of the names that end before the NUL at text[at]. `known` bytes before the NUL
@@ -101,25 +102,29 @@ static const struct name_place *place_of(const struct lookup_reading *reading,
 	return bsearch(&key, reading->places, reading->places_count, sizeof(key), by_offset);
 }
 
-static int meet_symbols(struct lookup_reading *reading, const struct elf_extent *from,
-			int (*each)(void *arg, size_t name, const Elf64_Sym *symbol), void *arg)
+int symbols_each(int fd, const struct elf_extent *symbols,
+		 int (*each)(void *arg, const Elf64_Sym *symbol), void *arg)
 {
-	uint64_t total = from->bytes / sizeof(Elf64_Sym);
-	int r = 0;
+	uint64_t total = symbols->bytes / sizeof(Elf64_Sym);
+	Elf64_Sym some[BATCH];
+	int r = total > SYMBOLS_MAX ? -EFBIG : 0;
 
 	for (uint64_t at = 0; r == 0 && at < total; at += BATCH) {
 		size_t n = total - at < BATCH ? (size_t)(total - at) : BATCH;
 
-		r = elf_pread(reading->fd, reading->symbols, n * sizeof(Elf64_Sym),
-			      from->offset + at * sizeof(Elf64_Sym));
-		for (size_t i = 0; r == 0 && i < n; i++) {
-			const struct name_place *place = place_of(reading, &reading->symbols[i]);
-
-			if (place)
-				r = each(arg, place->name, &reading->symbols[i]);
-		}
+		r = elf_pread(fd, some, n * sizeof(*some), symbols->offset + at * sizeof(*some));
+		for (size_t i = 0; r == 0 && i < n; i++)
+			r = each(arg, &some[i]);
 	}
 	return r;
+}
+
+static int meet_symbol(void *arg, const Elf64_Sym *symbol)
+{
+	const struct lookup_reading *reading = arg;
+	const struct name_place *place = place_of(reading, symbol);
+
+	return place ? reading->each(reading->arg, place->name, symbol) : 0;
 }
 
 int symbol_lookup(int fd, const struct elf_symbols *from, const char *const *names, size_t count,
@@ -144,7 +149,9 @@ int symbol_lookup(int fd, const struct elf_symbols *from, const char *const *nam
 	int r = find_places(reading, &from->strings);
 	if (r < 0 || !reading->places_count)
 		return r;
-	return meet_symbols(reading, &from->symbols, each, arg);
+	reading->each = each;
+	reading->arg = arg;
+	return symbols_each(fd, &from->symbols, meet_symbol, reading);
 }
 
 bool symbol_offset(const struct elf_image *image, uint64_t address, uint64_t *offset)

@@ -21,6 +21,12 @@
 int symbol_lookup(int fd, const struct elf_symbols *from, const char *const *names, size_t count,
 		  int (*each)(void *arg, size_t name, const Elf64_Sym *symbol), void *arg);
 
+/* Calls each() for every symbol of a file's table, as it stands there. A result other than 0 ends
+ * that and is returned; else 0, or a negative errno: -EFBIG if there are too many; an errno of
+ * reading. 64-bit files only. */
+int symbols_each(int fd, const struct elf_extent *symbols,
+		 int (*each)(void *arg, const Elf64_Sym *symbol), void *arg);
+
 /* Finds the file offset of a linked address. Returns false if no executable segment holds the
  * address. */
 bool symbol_offset(const struct elf_image *image, uint64_t address, uint64_t *offset);

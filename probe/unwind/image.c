@@ -7,13 +7,17 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "cfi/no_cfi_regions.h"
 #include "luajit/luajit_rows.h"
 #include "unwind/image_pack.h"
 #include "unwind/image_row.h"
 
-#define ENTRY_BYTES_MAX (4u << 20) /* of code: reading that much takes 20 ms */
+/* Of rows that are made before a stack asks for them: bytes of code (reading so many takes 20 ms),
+ * and CPU time beside that. */
+#define AHEAD_BYTES_MAX (4u << 20)
+#define AHEAD_NS	(200 * NS_PER_MS)
 
 static uint64_t checksum_seed;
 
@@ -74,20 +78,38 @@ static bool lacks_entry(const struct elf_image *elf, const struct table_image *i
 	struct rule rule;
 	uint64_t offset;
 
-	if (!elf->entry || elf_code_bytes(elf) > ENTRY_BYTES_MAX ||
+	if (!elf->entry ||
 	    !elf_segment_offset(elf->segments, elf->segments_count, elf->entry, &offset))
 		return false;
 	image_find(image, elf->entry, &rule);
 	return rule.kind == RULE_NONE || rule.kind == RULE_FRAMES;
 }
 
-/* Makes the rows of the function where a program begins, if the file has none: all stacks of the
- * program end there, also the first ones. */
-static int make_entry(int fd, const struct elf_image *elf, struct table_image *image)
+/* Returns whether more than half of the code has no rows. */
+static bool is_mostly_bare(const struct table_image *image)
 {
-	struct made_wanted wanted = {.asked = &elf->entry, .asked_count = 1};
+	uint32_t bare = 0;
 
-	if (!lacks_entry(elf, image))
+	for (uint32_t i = 0; image->words && i < image->blocks; i++)
+		bare += !image->words[image->index + i];
+	return !image->words || bare > image->blocks / 2;
+}
+
+/*
+ * Makes rows from code that the first stacks need, if the file has none: those of the function
+ * where a program begins, as all its stacks end there, and, where most of the code has none, of all
+ * functions whose begin is certain. What isn't made in that time is made when a stack is cut there.
+ * Returns 0, also if nothing was made.
+ */
+static int make_ahead(int fd, const struct elf_image *elf, struct table_image *image)
+{
+	struct made_wanted wanted = {.asked = &elf->entry, .cpu_ns = AHEAD_NS};
+
+	if (elf_code_bytes(elf) > AHEAD_BYTES_MAX)
+		return 0;
+	wanted.asked_count = lacks_entry(elf, image);
+	wanted.all = is_mostly_bare(image);
+	if (!wanted.asked_count && !wanted.all)
 		return 0;
 	int r = made_rows_read(&image->made, fd, elf, &wanted);
 	if (r == -ENOMEM)
@@ -121,8 +143,11 @@ int image_build_made(int fd, const struct made_wanted *wanted, struct table_imag
 	image->segments_count = elf.segments_count;
 	image->machine = elf.machine;
 	r = pack_image(fd, &elf, image);
-	if (r == 0)
-		r = make_entry(fd, &elf, image);
+	if (!wanted && (r == 0 || r == -ENOENT)) {
+		int error = make_ahead(fd, &elf, image);
+
+		r = error < 0 || image->made.count ? error : r;
+	}
 	if (r < 0)
 		return r;
 	image->checksum = checksum_of(image, &elf);

@@ -108,19 +108,75 @@ static void a_programs_begin_has_its_row_in_the_first_table(void **state)
 	(void)state;
 	open_scene(&scene, BYTES_OF(begins), true);
 	assert_int_equal(image_build(scene.fd, &image), 0);
-	assert_int_equal(image.made.count, 0); /* the header names no begin */
+	image_find(&image, entry, &rule);
+	assert_int_equal(rule.kind, RULE_NONE); /* the header names no begin */
 	image_done(&image);
 	assert_int_equal(pwrite(scene.fd, &entry, 8, offsetof(Elf64_Ehdr, e_entry)), 8);
 	assert_int_equal(image_build(scene.fd, &image), 0);
 	image_find(&image, entry, &rule);
 	assert_int_equal(rule.kind, RULE_END);
-	image_find(&image, AT(1), &rule);
-	assert_int_equal(rule.kind, RULE_NONE);
 	image_find(&image, CFI_CODE + FIRST, &rule);
 	assert_int_equal(rule.kind, RULE_CFA);
 	assert_int_equal(image.made.left_count, 0);
 	image_done(&image);
 	close_scene(&scene);
+}
+
+static void check_rule(const struct table_image *image, uint64_t address, enum rule_kind kind)
+{
+	struct rule rule;
+
+	image_find(image, address, &rule);
+	if (rule.kind != kind)
+		fail_msg("at %llx: %d, not %d", (unsigned long long)address, rule.kind, kind);
+}
+
+/* 1 calls 2, which returns, and 3, which doesn't. */
+CODE(several,
+     "ret;" NEXT "1: push %rax; call 2f; call 3f; pop %rax; ret;" NEXT
+     "2: push %rax; pop %rcx; ret;" NEXT "3: sub $8, %rsp; ud2;" NEXT "call 1b; ret;" NEXT);
+
+static void what_a_file_without_cfi_calls_has_rows_in_its_first_table(void **state)
+{
+	struct table_image image;
+	struct scene scene;
+
+	(void)state;
+	for (int has_cfi = 0; has_cfi < 2; has_cfi++) {
+		open_scene(&scene, BYTES_OF(several), has_cfi);
+		assert_int_equal(image_build(scene.fd, &image), 0);
+		check_rule(&image, AT(2), RULE_CFA);
+		check_rule(&image, AT(2) + 1, RULE_CFA);
+		check_rule(&image, AT(3),
+			   has_cfi ? RULE_NONE : RULE_FRAMES); /* it doesn't return */
+		check_rule(&image, AT(0), has_cfi ? RULE_NONE : RULE_FRAMES); /* nobody calls it */
+		assert_int_equal(image.made.left_count, 0);
+		image_done(&image);
+		close_scene(&scene);
+	}
+}
+
+static void where_most_code_has_cfi_no_rows_are_made_ahead(void **state)
+{
+	struct frames frames = frames_usual();
+	struct cfi_plan plan = {.frames = frames.bytes};
+	struct table_image image;
+	int fd;
+
+	(void)state;
+	for (unsigned kib = 1; kib < 8; kib += 5) { /* of 8 KiB */
+		frames = frames_usual();
+		frames_fde(&frames, 0x800, 0x400 * kib, NULL, 0);
+		plan.bytes = frames.len;
+		fd = cfi_file(&plan);
+		assert_int_equal(
+			pwrite(fd, several_, several_end_ - several_, CFI_CODE_OFFSET + GAP),
+			several_end_ - several_);
+		assert_int_equal(image_build(fd, &image), 0);
+		check_rule(&image, AT(2), kib < 4 ? RULE_CFA : RULE_NONE);
+		image_done(&image);
+		close(fd);
+	}
 }
 
 CODE(number, "mov $0x401640, %edi; ret;" NEXT "push %rax; pop %rcx; ret;" NEXT);
@@ -195,12 +251,16 @@ static void make_named(struct scene *scene, const char *name)
 
 static void a_function_begins_at_its_symbol(void **state)
 {
+	struct table_image image;
 	struct scene scene;
 
 	(void)state;
 	make_named(&scene, "function");
 	assert_int_equal(scene.made.functions, 1);
 	assert_int_equal(scene.made.runs[0].from, CODE_ADDRESS + NAMED);
+	assert_int_equal(image_build(scene.fd, &image), 0); /* nobody calls it */
+	check_rule(&image, CODE_ADDRESS + NAMED + 1, RULE_CFA);
+	image_done(&image);
 	close_scene(&scene);
 	make_named(&scene, "function.cold"); /* begins with the function's frame */
 	assert_int_equal(scene.made.functions, 0);
@@ -214,6 +274,8 @@ int main(void)
 		cmocka_unit_test(code_of_a_file_without_cfi_keeps_frame_pointers_around_made_rows),
 		cmocka_unit_test(the_files_own_rows_are_given_before_made_ones),
 		cmocka_unit_test(a_programs_begin_has_its_row_in_the_first_table),
+		cmocka_unit_test(what_a_file_without_cfi_calls_has_rows_in_its_first_table),
+		cmocka_unit_test(where_most_code_has_cfi_no_rows_are_made_ahead),
 		cmocka_unit_test(a_number_may_be_a_functions_address),
 		cmocka_unit_test(a_function_that_returns_at_another_height_is_refused),
 		cmocka_unit_test(a_function_ends_at_a_call_that_never_returns),
