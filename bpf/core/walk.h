@@ -229,6 +229,7 @@ struct walk {
 	uint64_t pc, sp, fp, bx;
 	uint64_t narrow_word;	     /* a word of 32-bit code's stack that was read */
 	uint64_t luajit_before;	     /* the frame before the last of LuaJIT's, of one state; or 0 */
+	uint32_t luajit_left;	     /* how much more may be looked at for LuaJIT's frames */
 	uint32_t word;		     /* bytes of a word of the stack */
 	uint32_t known;		     /* WALK_ flags */
 	uint32_t unsure;	     /* words_count before that frame, plus one; 0: pc is sure */

@@ -53,9 +53,8 @@ static __always_inline int find_caller(struct walk *walk, struct caller *caller)
 	case SPAN_PENDING:
 		return TRUNCATED_TABLE_PENDING;
 	case SPAN_BARE:
-		if (walk->span.what & SPAN_LUAJIT && luajit_made_it(walk->level) &&
-		    caller_of_luajit(walk->level))
-			return STEP_ON;
+		if (walk->span.what & SPAN_LUAJIT && luajit_made_it(walk->level))
+			return caller_of_luajit(walk->level, true) ? STEP_ON : TRUNCATED_RULE;
 		return caller_bare(walk->level, true);
 	case SPAN_HOTSPOT:
 		return caller_of_java(walk, caller);
@@ -69,7 +68,7 @@ static __always_inline int find_caller(struct walk *walk, struct caller *caller)
 			place_learn(walk, address, row);
 	}
 	if (row == ROW_LUAJIT)
-		return caller_of_luajit(walk->level) ? STEP_ON : TRUNCATED_RULE;
+		return caller_of_luajit(walk->level, false) ? STEP_ON : TRUNCATED_RULE;
 	switch (row >> ROW_KIND_SHIFT & ROW_KIND_MASK) {
 	case ROW_SP:
 	case ROW_FP:
@@ -218,6 +217,7 @@ __noinline int unwind_begin(uint32_t level)
 	walk->context = 0;
 	walk->unsure = 0;
 	walk->luajit_before = 0;
+	walk->luajit_left = LUAJIT_LOOKS;
 	walk->window_bytes = 0;
 	walk->span.start = walk->span.end = 0;
 	walk->row_known = 0;

@@ -95,19 +95,13 @@ static int add_node(struct flow *flow, uint32_t at, const struct flow_state *sta
 	return queue_node(flow, (uint32_t)flow->count - 1);
 }
 
-/* Returns whether the stack pointer is where it was at the call. */
-static bool is_as_called(const struct flow_state *state)
-{
-	static const struct value called = {.kind = VALUE_CFA, .offset = -8};
-
-	return value_is_equal(state->regs[FLOW_RSP], called);
-}
-
 /* A way leads out of the function. */
 static void leave_function(struct flow *flow, const struct flow_state *state)
 {
+	static const struct value returned = {.kind = VALUE_CFA, .offset = -8};
+
 	flow->result->returns = true;
-	if (is_as_called(state))
+	if (value_is_equal(state->regs[FLOW_RSP], returned))
 		flow->result->returns_as_called = true;
 	else
 		flow->result->is_odd = true;
@@ -118,7 +112,6 @@ static int go_to(struct flow *flow, int64_t at, const struct flow_state *state)
 {
 	if (at < 0 || (uint64_t)at >= flow->function->bytes) {
 		flow->result->returns = flow->result->leaves = true;
-		flow->result->leaves_as_called |= is_as_called(state);
 		flow->result->is_longer |=
 			at >= 0 && (uint64_t)at < flow->function->bytes + flow->function->beyond;
 		return 0;

@@ -42,7 +42,6 @@ struct flow_result {
 	size_t claimed;		/* of these have a row */
 	bool returns;		/* there is a way to a return, or out of the function */
 	bool leaves;		/* by a jump, to code that isn't the function's or isn't known */
-	bool leaves_as_called;	/* at such a jump the stack pointer is where it was at the call */
 	bool is_longer;		/* a way leads into the bytes beyond */
 	bool returns_as_called; /* at a return the stack pointer is where it was at the call */
 	bool stops;	  /* there is a way to a trap (hlt, ud2, int3) or to a call that ends */

@@ -158,7 +158,7 @@ static void note_call(void *arg, uint64_t target)
 
 static void want_called(struct maker *maker)
 {
-	for (size_t i = 0; i < maker->called_count; i++)
+	for (size_t i = 0; i < maker->called_count && !maker->is_ahead; i++)
 		maker_want(maker, maker->called[i]);
 }
 
@@ -176,7 +176,7 @@ static bool is_function(enum begin_kind kind, uint64_t begin, const struct flow_
  * instruction's bytes. */
 static bool is_sure(enum begin_kind kind, const struct flow_result *result)
 {
-	return kind == BEGIN_NAMED || result->returns_as_called || result->leaves_as_called;
+	return kind == BEGIN_NAMED || result->returns_as_called;
 }
 
 /* Makes the rows of the function that begins there, as far as its first `bytes` bytes. */

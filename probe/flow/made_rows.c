@@ -205,13 +205,15 @@ static int want_ahead(struct maker *maker, uint64_t address)
 	if (!elf_segment_offset(image->segments, image->segments_count, address, &offset))
 		return 0;
 	if (maker->more_count == MADE_WANTED_MAX) {
-		size_t kept = take_near(maker);
+		size_t kept = take_near(maker); /* each once */
 
 		memcpy(maker->more, maker->wanted, kept * sizeof(*maker->more));
 		maker->more_count = kept;
+		if (kept > MADE_WANTED_MAX / 4 * 3)
+			return 1;
 	}
 	maker_want(maker, address);
-	return maker->more_count == MADE_WANTED_MAX;
+	return 0;
 }
 
 /* What a call's opcode seems to lead to. */
@@ -238,7 +240,7 @@ static int want_symbol(void *arg, const Elf64_Sym *symbol)
 static int want_all(struct maker *maker)
 {
 	const struct elf_image *image = maker->image;
-	bool calls_others = image->dynsym.symbols.bytes;
+	bool calls_others = image->dynsym.symbols.bytes || image->dynamic.bytes;
 	int r = symbols_each(maker->fd, &image->dynsym.symbols, want_symbol, maker);
 
 	if (r == 0)
@@ -255,6 +257,7 @@ static int make_ahead(struct maker *maker)
 	size_t done;
 
 	maker->is_ahead = true;
+	maker->end_ns = maker->until_ns;
 	return r ? r : make_functions(maker, maker->wanted, take_near(maker), false, &done);
 }
 

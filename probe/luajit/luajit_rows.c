@@ -29,6 +29,8 @@ struct mark {
 
 /* push rbp; push rbx; push r15; push r14; sub rsp, 40 */
 static const struct mark enters = MARK("\x55\x53\x41\x57\x41\x56\x48\x83\xec\x28");
+/* the same without the first, which a callback's own code has done */
+static const struct mark is_called_back = MARK("\x53\x41\x57\x41\x56\x48\x83\xec\x28");
 /* add rsp, 40; pop r14; pop r15; pop rbx; pop rbp */
 static const struct mark leaves = MARK("\x48\x83\xc4\x28\x41\x5e\x41\x5f\x5b\x5d");
 /* mov rbp, [rsp + 0x10] */
@@ -45,6 +47,7 @@ struct step {
 };
 
 static const struct step entering[] = {{0, 1}, {1, 2}, {2, 3}, {4, 4}, {6, 5}, {10, 10}};
+static const struct step called_back[] = {{0, 2}, {1, 3}, {3, 4}, {5, 5}, {9, 10}};
 static const struct step leaving[] = {{4, 5}, {6, 4}, {8, 3}, {9, 2}, {10, 1}};
 
 /* The interpreter's code, and where its rows have come to. */
@@ -80,7 +83,8 @@ static size_t count_marks(const struct luajit_code *of, const struct mark *mark)
 	return count;
 }
 
-/* A frame of so many words, which has rbp below the return address if it has it. */
+/* A frame of so many words, which has rbp below the return address, and rbx below that, if it has
+ * them. */
 static struct rule rule_of_frame(unsigned words)
 {
 	struct rule rule;
@@ -92,12 +96,14 @@ static struct rule rule_of_frame(unsigned words)
 	rule.ra = (struct saved){.kind = SAVED_AT_CFA, .offset = -WORD};
 	if (words > 1)
 		rule.fp = (struct saved){.kind = SAVED_AT_CFA, .offset = -2 * WORD};
+	if (words > 2)
+		rule.bx = (struct saved){.kind = SAVED_AT_CFA, .offset = -3 * WORD};
 	return rule;
 }
 
 static int give_row(struct luajit_code *of, size_t at, const struct rule *rule)
 {
-	if (rule_is_equal(&of->before, rule))
+	if (at >= of->bytes || rule_is_equal(&of->before, rule))
 		return 0;
 	of->before = *rule;
 	return of->rows->sink(of->rows->arg, of->rows->from + at, rule);
@@ -149,12 +155,17 @@ static int give_next(struct luajit_code *of)
 		of->at += enters.count;
 		return r;
 	}
+	if (is_mark(of, of->at, &is_called_back)) {
+		r = give_steps(of, called_back, ARRAY_SIZE(called_back));
+		of->is_shown = false; /* a function of C tells the state */
+		of->at += is_called_back.count;
+		return r;
+	}
 	if (is_mark(of, of->at, &leaves)) {
-		size_t exit = bytes_of_exit(of, of->at + leaves.count);
-
 		r = give_steps(of, leaving, ARRAY_SIZE(leaving));
-		of->at += leaves.count + exit;
-		return r || !exit ? r : give_search(of, of->at);
+		of->at += leaves.count;
+		of->at += bytes_of_exit(of, of->at);
+		return r ? r : give_search(of, of->at);
 	}
 	if (is_mark(of, of->at, &untells_state) &&
 	    has_mark(of, of->at, &leaves, untells_state.count + STORE_DISTANCE)) {
@@ -172,10 +183,20 @@ static int give_next(struct luajit_code *of)
 	return 0;
 }
 
+static bool has_odd_exit(const struct luajit_code *of)
+{
+	for (size_t at = 0; at < of->bytes; at++) {
+		if (is_mark(of, at, &leaves) && !bytes_of_exit(of, at + leaves.count))
+			return true;
+	}
+	return false;
+}
+
 static bool is_interpreter(const struct luajit_code *of)
 {
-	return count_marks(of, &enters) >= 2 && count_marks(of, &leaves) >= 1 &&
-	       count_marks(of, &tells_state[0]) >= 1 && count_marks(of, &loads_state) >= LOADS_MIN;
+	return !has_odd_exit(of) && count_marks(of, &enters) >= 2 &&
+	       count_marks(of, &leaves) >= 1 && count_marks(of, &tells_state[0]) >= 1 &&
+	       count_marks(of, &loads_state) >= LOADS_MIN;
 }
 
 static int give_interpreter(struct luajit_code *of)

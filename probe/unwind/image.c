@@ -105,7 +105,7 @@ static int make_ahead(int fd, const struct elf_image *elf, struct table_image *i
 {
 	struct made_wanted wanted = {.asked = &elf->entry, .cpu_ns = AHEAD_NS};
 
-	if (elf_code_bytes(elf) > AHEAD_BYTES_MAX)
+	if (!elf->wide || elf_code_bytes(elf) > AHEAD_BYTES_MAX)
 		return 0;
 	wanted.asked_count = lacks_entry(elf, image);
 	wanted.all = is_mostly_bare(image);
@@ -118,8 +118,15 @@ static int make_ahead(int fd, const struct elf_image *elf, struct table_image *i
 	image->made.left_count = 0;
 	if (!image->made.count)
 		return 0; /* its code isn't understood */
-	free(TAKE_PTR(image->words));
-	return pack_image(fd, elf, image);
+	struct table_image before = *image;
+	r = pack_image(fd, elf, image);
+	if (r == 0) {
+		free(before.words);
+		return 0;
+	}
+	*image = before;
+	made_rows_done(&image->made);
+	return r == -ENOMEM ? r : 0;
 }
 
 int image_build(int fd, struct table_image *image)

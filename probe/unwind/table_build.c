@@ -33,6 +33,7 @@ struct build {
 	struct hotspot_file *hotspot;
 	struct jit_place jit;
 	bool python_elsewhere;
+	bool ahead;	       /* rows are made from code before a stack asks for them */
 	struct made_want want; /* rows made from code */
 	uint64_t cpu_ns;
 	int error;
@@ -65,8 +66,7 @@ static int read_file(struct build *build)
 
 	if (fd < 0)
 		return fd;
-	int r = made_is_empty(&build->want) ? image_build(fd, &build->image)
-					    : build_made(build, fd);
+	int r = build->ahead ? image_build(fd, &build->image) : build_made(build, fd);
 	if (r == 0 || r == -ENOENT) {
 		python_look(fd, symbol_file_debugging_dir(build->file), &build->python,
 			    &build->python_elsewhere);
@@ -269,6 +269,8 @@ static void build_done(struct job *job, bool finished)
 		if (expected)
 			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
 	}
+	if (mine->ahead && mine->image.made.count)
+		tables->ahead.spent_ns += mine->cpu_ns;
 	if (taken)
 		made_take(table, &mine->image.made, mine->cpu_ns);
 	else
@@ -296,6 +298,7 @@ static int begin_build(struct tables *tables, struct table *table)
 	mine->table = table;
 	mine->file = symbol_file_ref(table->file);
 	int r = made_want(table, &mine->want);
+	mine->ahead = made_is_empty(&mine->want) && made_has_room(tables);
 	if (r == 0)
 		r = symbol_file_opening(mine->file, &table->place, &mine->opening);
 	struct hung_file hung = open_request_hung_file(&mine->opening);

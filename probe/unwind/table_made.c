@@ -9,11 +9,12 @@
 #include "base/grow.h"
 #include "unwind/tables_state.h"
 
-#define GATHER_NS (5 * NS_PER_MS)  /* from the first place that is wanted */
-#define LEAST_NS  (10 * NS_PER_MS) /* between two times */
-#define SPENT_MAX (2 * NS_PER_S)   /* CPU time of a file in a minute */
-#define MINUTE_NS (60 * NS_PER_S)
-#define RUNS_ALL  200000 /* of all files: 16 MiB; the last file may exceed it */
+#define GATHER_NS    (5 * NS_PER_MS)  /* from the first place that is wanted */
+#define LEAST_NS     (10 * NS_PER_MS) /* between two times */
+#define SPENT_MAX    (2 * NS_PER_S)   /* CPU time of a file in a minute */
+#define MINUTE_NS    (60 * NS_PER_S)
+#define AHEAD_MAX_NS (5 * NS_PER_S) /* CPU time of such first tables in a minute, of all files */
+#define RUNS_ALL     200000	    /* of all files: 16 MiB; the last file may exceed it */
 
 /* CPU time for functions that are near to those on a stack: at a time, and in all. */
 #define NEAR_NS	    (20 * NS_PER_MS)
@@ -99,6 +100,17 @@ static size_t count_runs(const struct tables *tables)
 	for (const struct table *table = tables->all; table; table = table->next)
 		count += table->making.rows.count;
 	return count;
+}
+
+bool made_has_room(struct tables *tables)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (now_ns >= tables->ahead.minute_ns + MINUTE_NS) {
+		tables->ahead.minute_ns = now_ns;
+		tables->ahead.spent_ns = 0;
+	}
+	return tables->ahead.spent_ns < AHEAD_MAX_NS && count_runs(tables) < RUNS_ALL;
 }
 
 uint64_t tables_make_rows(struct tables *tables)
@@ -197,7 +209,7 @@ void made_take(struct table *table, struct made_rows *rows, uint64_t cpu_ns)
 	*rows = (struct made_rows){0};
 	for (size_t i = 0; i < making->rows.left_count; i++)
 		add_address(&making->near, making->rows.left[i]);
-	if (making->rows.count)
+	if (making->rows.count && making->known.count)
 		making->near_ns += cpu_ns;
 	wait_for(making, cpu_ns);
 }

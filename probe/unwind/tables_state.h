@@ -101,9 +101,12 @@ struct tables {
 	struct hung_fs hung;	/* files whose building or search was given up */
 	uint64_t uses;		/* counts uses of tables, as a clock */
 	struct known_ops known;
-	uint32_t known_numbers;	   /* that were given */
-	uint64_t told_ns;	   /* when changed() was called last; CLOCK_MONOTONIC */
-	struct tables_stats stats; /* the counters since the start */
+	uint32_t known_numbers; /* that were given */
+	uint64_t told_ns;	/* when changed() was called last; CLOCK_MONOTONIC */
+	struct {
+		uint64_t minute_ns, spent_ns; /* when a minute began, and CPU time since */
+	} ahead;			      /* of first tables with rows made from code */
+	struct tables_stats stats;	      /* the counters since the start */
 };
 
 /* Sets *address to the linked address of a mapping's first byte; returns false if the mapping holds
@@ -146,6 +149,9 @@ struct made_want {
 	uint64_t *addresses;
 };
 
+/* Returns whether rows may be made before a stack asks for them: of all files together there are
+ * not too many yet, and making them ahead took not too long in this minute. */
+bool made_has_room(struct tables *tables);
 /* Takes what is to be made next. Returns 0, or -ENOMEM. */
 int made_want(struct table *table, struct made_want *want);
 bool made_is_empty(const struct made_want *want);

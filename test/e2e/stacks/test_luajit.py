@@ -39,12 +39,12 @@ while true do nest(depth) end
 """
 
 
-def run_lua(start, work, *flags, kind="call"):
+def run_lua(start, work, *flags, kind="call", text=PROGRAM):
     luajit = shutil.which("luajit")
     if not luajit:
         pytest.skip("luajit is not installed")
     script = work / "nest.lua"
-    script.write_text(PROGRAM)
+    script.write_text(text)
     return start(luajit, *flags, script, kind, DEPTH)
 
 
@@ -84,3 +84,42 @@ def test_each_call_into_lua_is_there(profiler, start, work, flags, kind):
     assert deep >= 0.98 * profile.total(), (gsub, sorted(calls, reverse=True)[:5])
     assert compared >= 0.02 * profile.total(), "sort calls Lua"
     assert (made >= 0.2 * profile.total()) == (not flags), made / profile.total()
+
+
+# C calls Lua by a function that LuaJIT makes; an error leaves C functions; coroutines yield all the time.
+ODD = """
+local ffi = require("ffi")
+ffi.cdef("void qsort(void *, size_t, size_t, int (*)(const int *, const int *));")
+local order = ffi.cast("int (*)(const int *, const int *)", function(a, b) return a[0] - b[0] end)
+local numbers, texts = ffi.new("int[2000]"), {}
+local function sorts() ffi.C.qsort(numbers, 2000, 4, order) end
+jit.off(sorts)
+local function fails(a, b) if a > 250 then error("enough") end return a > b end
+local yields = coroutine.wrap(function() while true do coroutine.yield() end end)
+while true do
+  for i = 0, 1999 do numbers[i] = (i * 7919) % 2003 end
+  sorts()
+  for i = 1, 300 do texts[i] = i end
+  pcall(table.sort, texts, fails)
+  for i = 1, 2000 do yields() end
+end
+"""
+
+
+@pytest.mark.parametrize("flags", [["-joff"], []], ids=["interpreted", "traces"])
+def test_no_function_is_missing_where_frames_come_and_go(profiler, start, work, flags):
+    target = run_lua(start, work, *flags, text=ODD)
+    profile_still(profiler, target, thread_frame=0)
+    profile = profiler.folded(pid=target.pid, seconds=4)
+    assert whole(profile) >= 0.98, (truncated(profiler), cut(profile))
+    calls, loop = calls_of(profile)
+    called_back = 0
+    for value, frames in calls:
+        assert frames[1] in (loop, MADE), frames
+        inside = [frame for frame in frames if "sort" in frame and not frame.startswith("[")]
+        if "qsort" not in inside and "qsort_r" not in inside:
+            assert not inside, frames  # glibc's sort has its callers
+            continue
+        # the last call into Lua is qsort's
+        called_back += value * (loop in frames[frames.index(inside[-1]) :])
+    assert called_back >= 0.1 * profile.total(), [(s.value, s.frames) for s in profile.stacks][:10]

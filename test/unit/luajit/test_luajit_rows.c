@@ -51,6 +51,8 @@ static struct rule frame(unsigned words)
 	rule.ra = (struct saved){.kind = SAVED_AT_CFA, .offset = -8};
 	if (words > 1)
 		rule.fp = (struct saved){.kind = SAVED_AT_CFA, .offset = -16};
+	if (words > 2)
+		rule.bx = (struct saved){.kind = SAVED_AT_CFA, .offset = -24};
 	return rule;
 }
 
@@ -126,7 +128,7 @@ static void a_frame_is_searched_for_but_where_it_is_set_up_or_left(void **state)
 
 	(void)state;
 	make_scene();
-	rule.bx = (struct saved){.kind = SAVED_AT_CFA, .offset = -24};
+	rule.bx.kind = SAVED_SAME; /* where nobody tracks it */
 	filter(&rule, BYTES);
 	assert_true(scene.rows.found);
 	check_words(0, 0);
@@ -158,7 +160,6 @@ static void a_frame_may_be_left_by_a_jump(void **state)
 	check_words(0x20f, 0);
 }
 
-/* LuaJIT's callbacks enter where a function of C tells the state. */
 static void a_frame_that_no_instruction_tells_keeps_its_row(void **state)
 {
 	const struct rule rule = frame(10);
@@ -170,6 +171,50 @@ static void a_frame_that_no_instruction_tells_keeps_its_row(void **state)
 	check_words(0x1809, 5);
 	check_words(0x180a, 10);
 	check_words(BYTES - 1, 10);
+}
+
+/* A callback's own code has pushed rbp, and a function of C tells the state. */
+static void a_callback_enters_behind_its_own_code(void **state)
+{
+	static const unsigned entering[] = {2, 3, 3, 4, 4, 5, 5, 5, 5, 10};
+	const struct rule rule = frame(10);
+
+	(void)state;
+	make_scene();
+	memcpy(scene.file + (AT - LOW) + 0x1800, enters + 1, sizeof(enters) - 1);
+	filter(&rule, BYTES);
+	check_words(0x17ff, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(entering); i++)
+		check_words(0x1800 + i, entering[i]);
+	check_words(BYTES - 1, 10);
+}
+
+static void what_ends_with_the_code_gives_no_row_behind_it(void **state)
+{
+	const struct rule rule = frame(10);
+
+	(void)state;
+	make_scene();
+	PUT(BYTES - 4, tells);
+	filter(&rule, BYTES);
+	assert_true(scene.rows.found);
+	for (size_t at = 11; at < 16;
+	     at++) { /* (with its return it ends at the code's end, or before) */
+		make_scene();
+		PUT(BYTES - at, leaves);
+		PUT(BYTES - at + 10, returns);
+		filter(&rule, BYTES);
+		assert_true(scene.rows.found);
+	}
+	make_scene();
+	PUT(BYTES - 12, leaves);
+	PUT(BYTES - 2, jumps); /* goes on behind the code */
+	filter(&rule, BYTES);
+	assert_true(scene.rows.found);
+	make_scene();
+	PUT(BYTES - 10, leaves); /* nobody knows how it goes on */
+	filter(&rule, BYTES);
+	assert_false(scene.rows.found);
 }
 
 static void other_code_keeps_its_rows(void **state)
@@ -224,6 +269,8 @@ int main(void)
 		cmocka_unit_test(a_frame_is_searched_for_but_where_it_is_set_up_or_left),
 		cmocka_unit_test(a_frame_may_be_left_by_a_jump),
 		cmocka_unit_test(a_frame_that_no_instruction_tells_keeps_its_row),
+		cmocka_unit_test(a_callback_enters_behind_its_own_code),
+		cmocka_unit_test(what_ends_with_the_code_gives_no_row_behind_it),
 		cmocka_unit_test(other_code_keeps_its_rows),
 		cmocka_unit_test(the_last_row_of_all_is_given),
 	};

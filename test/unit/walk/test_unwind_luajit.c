@@ -104,6 +104,7 @@ static void what_looks_like_a_frame_is_none_without_its_state(void **state)
 	make_luajit();
 	maker.regs.gpr[ARCH_SP] = FRAME - 0x100;
 	put_frame(FRAME - 0x100, STATE, 0); /* an old one: the state has another frame now */
+	maker_put(FRAME - 0x100 + 0x20, FRAME + 0x100); /* (and had another one before) */
 	put_frame(FRAME - 0xa0, STATES + 0x3, 0);
 	put_frame(FRAME - 0x50, 0x5000, 0); /* no memory there */
 	expect_walk(TRUNCATED_NOT, VM + 0x30, CALLER, ROOT_AT);
@@ -118,6 +119,10 @@ static void made_code_is_walked_where_an_area_for_it_is(void **state)
 	maker.regs.pc = TRACE;
 	maker.regs.gpr[ARCH_SP] = FRAME - 0x60;
 	expect_walk(TRUNCATED_NOT, TRACE, CALLER, ROOT_AT);
+	maker_put(STATE + 0x50, FRAME + 0x10);
+	maker.regs.gpr[ARCH_FP] = 0; /* a value of the trace */
+	expect_walk(TRUNCATED_RULE, TRACE);
+	maker_put(STATE + 0x50, FRAME);
 	put_area(AREA, AREA + AREA_BYTES, 0x400); /* of two areas, the second has it */
 	put_area(AREA + 0x400, 0, AREA_BYTES - 0x400);
 	expect_walk(TRUNCATED_FRAME_POINTER, TRACE); /* not of whole pages */
@@ -131,6 +136,67 @@ static void made_code_is_walked_where_an_area_for_it_is(void **state)
 	expect_walk(TRUNCATED_FRAME_POINTER, AREA + 0x1800);
 	put_area(AREA + 0x1000, AREA + 3, AREA_BYTES - 0x1000);
 	expect_walk(TRUNCATED_FRAME_POINTER, AREA + 0x1800);
+}
+
+/* Many calls into Lua of one state, one in the other. */
+static void each_of_many_frames_of_a_state_is_there(void **state)
+{
+	enum { CALLS = 40, CALL_BYTES = 0x50 + 128 };
+	uint64_t frame = FRAME;
+
+	(void)state;
+	make_luajit();
+	for (int i = 0; i < CALLS; i++, frame += CALL_BYTES) {
+		put_frame(frame, STATE, i + 1 < CALLS ? frame + CALL_BYTES : 0);
+		maker_put(frame + 0x50 + 120, i + 1 < CALLS ? VM + 0x44 : ROOT_AT);
+	}
+	assert_int_equal(maker_walk(), TRUNCATED_NOT);
+	assert_int_equal(maker.walk->head.words_count, 2 * CALLS + 1);
+}
+
+/* While it is set up or left, what lies above it is another call's. */
+static void a_frame_that_its_state_does_not_know_ends_the_walk(void **state)
+{
+	(void)state;
+	make_luajit();
+	put_frame(FRAME - 0x60, STATE, FRAME);
+	maker.regs.gpr[ARCH_SP] = FRAME - 0x60;
+	expect_walk(TRUNCATED_RULE, VM + 0x30);
+	maker.regs.pc = TRACE; /* a value of a trace */
+	expect_walk(TRUNCATED_NOT, TRACE, CALLER, ROOT_AT);
+}
+
+/* The interpreter has functions of C that others call, and calls parts of itself. */
+static void a_leaf_that_was_called_returns_to_that_call(void **state)
+{
+	(void)state;
+	make_luajit();
+	maker.regs.gpr[ARCH_SP] = FRAME - 8 - 128;
+	maker_put(FRAME - 8 - 128, CALLER);
+	maker_call(CALLER, VM + 0x30);
+	maker_put(FRAME - 8, VM + 0x50);
+	expect_walk(TRUNCATED_NOT, VM + 0x30, CALLER, VM + 0x50, CALLER, ROOT_AT);
+	maker_call(CALLER, VM + 0x40); /* it went behind pc: the word is a value */
+	expect_walk(TRUNCATED_NOT, VM + 0x30, CALLER, ROOT_AT);
+}
+
+static void a_stack_of_what_looks_like_frames_is_looked_at_for_a_while(void **state)
+{
+	uint64_t reads;
+
+	(void)state;
+	make_luajit();
+	for (uint64_t at = FRAME; at + 0x60 < STACK + STACK_BYTES; at += 0x10) {
+		maker_put(at, STATE);
+		maker_put(at + 8, STATE);
+	}
+	for (uint64_t at = FRAME; at + 0x60 < STACK + STACK_BYTES; at += 0x10)
+		maker_put(at + 0x8, at + 0x100);
+	maker_put(STATE + 0x50, STACK);
+	reads = maker.reads;
+	maker_walk_as(0);
+	assert_true(maker.reads - reads < LUAJIT_LOOKS / LUAJIT_READ + 100);
+	assert_int_not_equal(maker.walk->head.truncated, TRUNCATED_NOT);
 }
 
 /* A regular expression's, say, which a trace called by way of other functions. */
@@ -167,6 +233,10 @@ int main(void)
 		WALK(no_frame_of_another_state_takes_its_place),
 		WALK(what_looks_like_a_frame_is_none_without_its_state),
 		WALK(made_code_is_walked_where_an_area_for_it_is),
+		WALK(each_of_many_frames_of_a_state_is_there),
+		WALK(a_frame_that_its_state_does_not_know_ends_the_walk),
+		WALK(a_leaf_that_was_called_returns_to_that_call),
+		WALK(a_stack_of_what_looks_like_frames_is_looked_at_for_a_while),
 		WALK(other_made_code_is_not_luajits),
 		WALK(a_call_from_made_code_comes_back_there),
 	};
