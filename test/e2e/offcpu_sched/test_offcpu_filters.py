@@ -137,7 +137,9 @@ def test_without_it_two_that_share_a_cpu_do_not_wait(profiler, start):
     target = ready(start, "contend", 2, 0.5, cpu=0)
     profile_offcpu(profiler, "^contend$")
     go(target)
-    assert Seen(profiler).waits("contend_run") == 0
+    waits = Seen(profiler).stacks("contend_run")
+    # Its first page of code may be mapped while the other's stack is: that is a wait for a lock.
+    assert not [s for s in waits if not s.has("asm_exc_page_fault_[k]")], [(s.value, s.frames) for s in waits]
 
 
 def test_split_puts_the_time_after_the_wake_up_apart(profiler, start):

@@ -210,7 +210,8 @@ def test_a_deleted_program_that_has_also_ended_has_its_names(profiler, start, co
     target = start(doomed, 2)
     wait_burned(target.pid, seconds=0.3)
     doomed.unlink()
-    assert nearly_all(profiled(profiler, target), *SPIN)
+    profile = profiled(profiler, target)
+    assert nearly_all(profile, *SPIN), ([(s.value, s.frames) for s in profile.stacks], profiler.probe()["truncated"])
 
 
 def test_a_process_that_ended_before_it_was_asked_for_has_its_names(profiler, start, copy):
