@@ -2,7 +2,7 @@
 /*
  * Finds the caller of LuaJIT's code (x86-64, states with 64-bit references): of its interpreter,
  * and of the machine code that it makes of hot paths (traces). Both run in one frame of the C
- *stack, which a call into Lua sets up:
+ * stack. A call into Lua sets it up:
  *
  *	frame + 0x10	the Lua state; its word at 0x50 is the address of its newest frame, with
  *			flags in the two low bits

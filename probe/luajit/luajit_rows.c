@@ -30,7 +30,7 @@ struct mark {
 /* push rbp; push rbx; push r15; push r14; sub rsp, 40 */
 static const struct mark enters = MARK("\x55\x53\x41\x57\x41\x56\x48\x83\xec\x28");
 /* the same without the first, which a callback's own code has done */
-static const struct mark is_called_back = MARK("\x53\x41\x57\x41\x56\x48\x83\xec\x28");
+static const struct mark calls_back = MARK("\x53\x41\x57\x41\x56\x48\x83\xec\x28");
 /* add rsp, 40; pop r14; pop r15; pop rbx; pop rbp */
 static const struct mark leaves = MARK("\x48\x83\xc4\x28\x41\x5e\x41\x5f\x5b\x5d");
 /* mov rbp, [rsp + 0x10] */
@@ -40,8 +40,7 @@ static const struct mark tells_state[] = {MARK("\x48\x89\x65\x50"), MARK("\x4c\x
 /* mov [rbp + 0x50], rcx: it is no longer */
 static const struct mark untells_state = MARK("\x48\x89\x4d\x50");
 
-/* Where an instruction of `enters` or `leaves` ends, and the words from sp to the CFA from there
- * on. The first is where the mark begins. */
+/* Where in a mark the frame's size changes, and the words from sp to the CFA from there on. */
 struct step {
 	uint8_t at, words;
 };
@@ -155,10 +154,10 @@ static int give_next(struct luajit_code *of)
 		of->at += enters.count;
 		return r;
 	}
-	if (is_mark(of, of->at, &is_called_back)) {
+	if (is_mark(of, of->at, &calls_back)) {
 		r = give_steps(of, called_back, ARRAY_SIZE(called_back));
 		of->is_shown = false; /* a function of C tells the state */
-		of->at += is_called_back.count;
+		of->at += calls_back.count;
 		return r;
 	}
 	if (is_mark(of, of->at, &leaves)) {

@@ -103,12 +103,13 @@ static bool is_mostly_bare(const struct table_image *image)
  */
 static int make_ahead(int fd, const struct elf_image *elf, struct table_image *image)
 {
-	struct made_wanted wanted = {.asked = &elf->entry, .cpu_ns = AHEAD_NS};
+	struct made_wanted wanted = {.asked = &elf->entry};
 
 	if (!elf->wide || elf_code_bytes(elf) > AHEAD_BYTES_MAX)
 		return 0;
 	wanted.asked_count = lacks_entry(elf, image);
 	wanted.all = is_mostly_bare(image);
+	wanted.cpu_ns = wanted.all ? AHEAD_NS : 0;
 	if (!wanted.asked_count && !wanted.all)
 		return 0;
 	int r = made_rows_read(&image->made, fd, elf, &wanted);
